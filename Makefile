@@ -1,0 +1,34 @@
+# Everything a fresh machine needs is installed by these targets; only Python 3.11+ is assumed.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: demo test check format bench clean
+
+$(STAMP): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV) || (command -v apt-get >/dev/null && apt-get update -qq && apt-get install -y -qq python3-venv && $(PYTHON) -m venv $(VENV))
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[local,openai,dev]'
+	@touch $(STAMP)
+
+demo: $(STAMP)  ## keep a real conversation, find things in it, change one, show why
+	$(BIN)/python examples/demo.py
+
+check: $(STAMP)  ## format, lint, types
+	$(BIN)/ruff format --check src tests bench examples
+	$(BIN)/ruff check src tests bench examples
+	$(BIN)/mypy
+
+test: check  ## everything
+	$(BIN)/python -m pytest
+
+format: $(STAMP)
+	$(BIN)/ruff format src tests bench examples
+	$(BIN)/ruff check --fix src tests bench examples
+
+bench: $(STAMP)  ## speed and size against mem0 in the same run
+	$(BIN)/python bench/run.py
+
+clean:
+	rm -rf $(VENV) .venv-mem0 .mypy_cache .ruff_cache .pytest_cache .hypothesis
