@@ -1,0 +1,1 @@
+"""Long-term memory for AI agents: one file, no server, nothing lost, every answer explained."""
