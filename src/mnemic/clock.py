@@ -1,0 +1,169 @@
+"""Instants. Inside, an instant is an integer: microseconds since 1970-01-01T00:00:00Z.
+
+Times go out as ISO 8601 in UTC with offset; naive times come in through the configured zone.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta, tzinfo
+from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from .errors import ConfigError, ValidationError
+
+Instant = int
+Clock = Callable[[], Instant]
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MICROSECOND = timedelta(microseconds=1)
+
+# Years 1 to 9999 in microseconds: what datetime can hold, so whatever is stored can be shown again.
+FIRST_INSTANT = -62_135_596_800_000_000
+LAST_INSTANT = 253_402_300_799_999_999
+
+# Epoch numbers from here on are read as milliseconds (as seconds they would lie after the year 5000).
+MILLISECONDS_FROM = 100_000_000_000
+
+PARTIAL_DATE = re.compile(r"(\d{4})(?:-(\d{2})(?:-(\d{2}))?)?\Z")
+
+Precision = str  # "year", "month", "day" or "instant"
+
+
+@dataclass(frozen=True, slots=True)
+class When:
+    """A point in time as told: the half-open range [start, end) it may lie in, and how exactly it was told."""
+
+    start: Instant
+    end: Instant
+    precision: Precision
+
+
+def now() -> Instant:
+    """The present instant of the system clock."""
+    return time.time_ns() // 1000
+
+
+def to_instant(moment: datetime) -> Instant:
+    """The instant of an aware datetime."""
+    return (moment.astimezone(UTC) - EPOCH) // MICROSECOND
+
+
+def to_datetime(instant: Instant) -> datetime:
+    """The aware UTC datetime of an instant."""
+    return EPOCH + timedelta(microseconds=instant)
+
+
+def iso(instant: Instant | None) -> str | None:
+    """ISO 8601 in UTC with offset, `None` for `None`."""
+    return None if instant is None else to_datetime(instant).isoformat()
+
+
+def zone(name: str | tzinfo | None) -> tzinfo:
+    """The time zone of an IANA name; `None` is UTC. Raises `ConfigError` for an unknown name."""
+    if name is None:
+        return UTC
+    if isinstance(name, tzinfo):
+        return name
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, TypeError, OSError) as fault:
+        raise ConfigError(f"timezone: {name!r} is not an IANA time zone such as 'Europe/Berlin'.") from fault
+
+
+def day_start(day: date, tz: tzinfo) -> Instant:
+    """The first instant of a day in a zone."""
+    return to_instant(datetime(day.year, day.month, day.day, tzinfo=tz))
+
+
+def day_of(instant: Instant, tz: tzinfo) -> date:
+    """The day in a zone on which an instant lies."""
+    return to_datetime(instant).astimezone(tz).date()
+
+
+def parse_when(value: Any, tz: tzinfo, *, field: str) -> When:
+    """Read a time: aware or naive datetime, date, ISO string (also `2023`, `2023-03`), epoch seconds or milliseconds.
+
+    Naive times are read in `tz`. Raises `ValidationError` naming `field` for anything else, including
+    booleans, impossible dates and instants outside the years 1 to 9999.
+    """
+    try:
+        found = _read(value, tz)
+    except (ValueError, OverflowError) as fault:
+        raise _not_a_time(value, field) from fault
+    if found is None or not (FIRST_INSTANT <= found.start and found.end <= LAST_INSTANT + 1):
+        raise _not_a_time(value, field)
+    return found
+
+
+def parse_instant(value: Any, tz: tzinfo, *, field: str) -> Instant:
+    """Like `parse_when`, giving the first instant of what was told."""
+    return parse_when(value, tz, field=field).start
+
+
+def parse_day(value: Any, tz: tzinfo, *, field: str) -> date:
+    """Read a whole day: date, datetime (its day in `tz` if aware), or `YYYY-MM-DD`.
+
+    Raises `ValidationError` with mem0's wording otherwise.
+    """
+    if isinstance(value, datetime):
+        return value.astimezone(tz).date() if value.tzinfo else value.date()
+    if isinstance(value, date):
+        return value
+    if isinstance(value, str):
+        try:
+            return date.fromisoformat(value.strip())
+        except ValueError as fault:
+            message = f"{field} must be a valid date in YYYY-MM-DD format, not {value[:80]!r}."
+            raise ValidationError(message) from fault
+    raise ValidationError(f"{field} must be a date string in YYYY-MM-DD format, not {type(value).__name__}.")
+
+
+def _read(value: Any, tz: tzinfo) -> When | None:
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, datetime):
+        return _point(to_instant(value if value.tzinfo else value.replace(tzinfo=tz)))
+    if isinstance(value, date):
+        return _span(value, value + timedelta(days=1), "day", tz)
+    if isinstance(value, int | float):
+        seconds = value / 1000 if abs(value) >= MILLISECONDS_FROM else value
+        return _point(round(seconds * 1_000_000))
+    if isinstance(value, str):
+        return _read_text(value.strip(), tz)
+    return None
+
+
+def _read_text(text: str, tz: tzinfo) -> When:
+    partial = PARTIAL_DATE.match(text)
+    if partial is None:
+        moment = datetime.fromisoformat(text)
+        return _point(to_instant(moment if moment.tzinfo else moment.replace(tzinfo=tz)))
+    year, month, day = (int(part) if part else None for part in partial.groups())
+    assert year is not None
+    if month is None:
+        return _span(date(year, 1, 1), date(year + 1, 1, 1) if year < 9999 else date.max, "year", tz)
+    if day is None:
+        after = date(year + month // 12, month % 12 + 1, 1) if (year, month) < (9999, 12) else date.max
+        return _span(date(year, month, 1), after, "month", tz)
+    first = date(year, month, day)
+    return _span(first, first + timedelta(days=1) if first < date.max else first, "day", tz)
+
+
+def _point(instant: Instant) -> When:
+    return When(instant, instant + 1, "instant")
+
+
+def _span(first: date, after: date, precision: Precision, tz: tzinfo) -> When:
+    return When(day_start(first, tz), day_start(after, tz), precision)
+
+
+def _not_a_time(value: Any, field: str) -> ValidationError:
+    shown = repr(value)[:80]
+    return ValidationError(
+        f"{field} must be an ISO 8601 time, a date, a datetime or epoch seconds, not {shown}.",
+        details={"field": field},
+    )

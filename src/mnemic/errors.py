@@ -1,0 +1,168 @@
+"""One exception tree. User errors (`ValidationError` and below, `NotFoundError`) say what to change;
+outages (`StoreError`, `ModelError`) say what failed and keep the cause. Nothing else leaves the library."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar
+
+
+class MnemicError(Exception):
+    """Root of all errors raised by mnemic.
+
+    Carries mem0's attributes: `message`, `error_code`, `details` (small, free of secrets), `suggestion`.
+    """
+
+    default_code: ClassVar[str] = "MNEMIC"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        error_code: str | None = None,
+        details: Mapping[str, Any] | None = None,
+        suggestion: str | None = None,
+    ) -> None:
+        super().__init__(message if suggestion is None else f"{message} {suggestion}")
+        self.message = message
+        self.error_code = error_code or self.default_code
+        self.details = dict(details or {})
+        self.suggestion = suggestion
+
+
+class ValidationError(MnemicError, ValueError):
+    """An argument is wrong: the message names the field, the value and what is accepted. Nothing was written."""
+
+    default_code = "VALIDATION_003"
+
+
+class ScopeError(ValidationError):
+    """No owner, two different owners, or an owner that cannot be told from the filters."""
+
+    default_code = "VALIDATION_001"
+
+
+class FilterError(ValidationError):
+    """A filter that cannot be understood or compares values of different types."""
+
+    default_code = "FILTER_001"
+
+
+class ConfigError(ValidationError):
+    """A setting is unknown or wrong: the message has its path, value and the nearest known key."""
+
+    default_code = "CONFIG_001"
+
+
+class MissingDependencyError(ConfigError):
+    """A chosen part needs a package that is not installed; the message is the install command."""
+
+    default_code = "DEPS_001"
+
+    def __init__(self, what: str, *, package: str, extra: str) -> None:
+        super().__init__(
+            f"{what} needs the package {package!r}, which is not installed.",
+            suggestion=f'Install it with: pip install "mnemic[{extra}]"',
+            details={"package": package, "extra": extra},
+        )
+
+
+class NotFoundError(MnemicError, ValueError):
+    """No such id for this tenant and scope."""
+
+    default_code = "NOT_FOUND"
+
+
+class DuplicateError(ValidationError):
+    """The text is already live under another memory of the same owner."""
+
+    default_code = "DUPLICATE"
+
+    def __init__(self, existing_id: str) -> None:
+        super().__init__(
+            f"The same text is already kept as memory {existing_id}.", details={"existing_id": existing_id}
+        )
+        self.existing_id = existing_id
+
+
+class StoreError(MnemicError):
+    """The store failed; nothing of this call was written."""
+
+    default_code = "DB_001"
+
+
+class StoreBusyError(StoreError):
+    """Another writer held the store for longer than the busy timeout."""
+
+    default_code = "DB_BUSY"
+
+
+class StoreFullError(StoreError):
+    """The disk or the allowed size is full."""
+
+    default_code = "DB_FULL"
+
+
+class StoreReadOnlyError(StoreError):
+    """The file or its directory cannot be written."""
+
+    default_code = "DB_READ_ONLY"
+
+
+class StoreFormatError(StoreError):
+    """The file is not a mnemic database, is damaged, or was written by a newer version."""
+
+    default_code = "DB_FORMAT"
+
+
+class StoreClosedError(StoreError):
+    """The memory was closed."""
+
+    default_code = "DB_CLOSED"
+
+
+class ModelError(MnemicError):
+    """A model outside mnemic failed."""
+
+    default_code = "MODEL_001"
+
+
+class EmbedderError(ModelError):
+    """The embedder failed or returned something that is not one finite vector per text."""
+
+    default_code = "EMBED_001"
+
+
+class EmbedderMismatchError(EmbedderError):
+    """The store was embedded with another model; the message names both and the command that changes it."""
+
+    default_code = "EMBED_MISMATCH"
+
+
+class LLMError(ModelError):
+    """The LLM could not be reached or refused."""
+
+    default_code = "LLM_001"
+
+
+class LLMOutputError(LLMError):
+    """The LLM replied with something that does not parse; `raw` is its text."""
+
+    default_code = "LLM_002"
+
+    def __init__(self, message: str, *, raw: str) -> None:
+        super().__init__(message)
+        self.raw = raw
+
+
+class ModelTimeoutError(ModelError):
+    """A model took longer than its `timeout` option allows."""
+
+    default_code = "MODEL_TIMEOUT"
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """ " (did you mean 'x'?)" for the known name closest to `name`, or an empty string when none is close."""
+    close = difflib.get_close_matches(name, list(known), n=1)
+    return f" (did you mean {close[0]!r}?)" if close else ""

@@ -1,0 +1,266 @@
+"""The records that travel between rooms: frozen, typed, free of behaviour beyond reading themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from .clock import Instant
+
+
+class Kind(StrEnum):
+    """What a memory is."""
+
+    FACT = "fact"
+    MESSAGE = "message"
+    PROCEDURE = "procedure"
+
+
+class Event(StrEnum):
+    """What a change did. `NONE` is a repeat that added support or a run label; `EPISODE` stored messages."""
+
+    ADD = "ADD"
+    UPDATE = "UPDATE"
+    SUPERSEDE = "SUPERSEDE"
+    DELETE = "DELETE"
+    RESTORE = "RESTORE"
+    NONE = "NONE"
+    EPISODE = "EPISODE"
+    PURGE = "PURGE"
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """Whose rows these are. A missing id is ''."""
+
+    tenant: str
+    user_id: str = ""
+    agent_id: str = ""
+    app_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerState:
+    """An owner as the store knows it: its number and how far its change sequence has come."""
+
+    id: int
+    seq: int
+    owner: Owner
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One verbatim turn on its way in. `said_at` is the message's own instant, if one was given."""
+
+    role: str
+    content: str
+    name: str | None = None
+    parts: str | None = None
+    said_at: Instant | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Characters [start, end) of message number `message` of the same call (0-based)."""
+
+    message: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Validity:
+    """When a statement holds in the world: [start, end), each open when None, and how exactly each was told."""
+
+    start: Instant | None = None
+    start_precision: str | None = None
+    end: Instant | None = None
+    end_precision: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """Everything of a version that a user can set. JSON fields are canonical JSON texts."""
+
+    text: str
+    metadata: str | None = None
+    categories: str | None = None
+    event_date: str = ""
+    validity: Validity = field(default_factory=Validity)
+    expires_on: str | None = None
+    expires_at: Instant | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """Where a memory came from; never changed afterwards."""
+
+    role: str | None = None
+    actor_id: str | None = None
+    attributed_to: str | None = None
+    extractor: str = "verbatim"
+    prompt: str | None = None
+    model: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A memory about to be stored: its content, its sources in this call, and what it closes.
+
+    `closes` are the uids of memories that this one supersedes from `content.validity.start` on.
+    """
+
+    kind: Kind
+    content: Content
+    provenance: Provenance
+    spans: tuple[Span, ...] = ()
+    position: int = 0
+    closes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """The index rows of a text: packed terms, and its float32 vector where there is an embedder."""
+
+    terms: bytes
+    vector: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """Who does something, why, and under which trace."""
+
+    trace_id: str
+    at: Instant
+    actor: str | None = None
+    reason: str | None = None
+
+
+class IndexRow(NamedTuple):
+    """What a ScopeIndex holds of one believed version."""
+
+    memory_no: int
+    version_no: int
+    uid: str
+    kind: str
+    episode_no: int
+    position: int
+    role: str | None
+    actor_id: str | None
+    attributed_to: str | None
+    created_at: Instant
+    updated_at: Instant
+    observed_at: Instant
+    valid_from: Instant | None
+    valid_to: Instant | None
+    expires_at: Instant | None
+    expires_on: str | None
+    metadata: str | None
+    categories: str | None
+    terms: bytes
+    vector: bytes | None
+
+
+class MessageRow(NamedTuple):
+    """A message that is no memory: it has terms and a place in its episode, and lends lift."""
+
+    message_no: int
+    episode_no: int
+    position: int
+    terms: bytes
+
+
+class RunRow(NamedTuple):
+    """A run label of a memory."""
+
+    memory_no: int
+    run_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The messages that state a memory, and the words of the first one that do."""
+
+    message_ids: tuple[str, ...]
+    quote: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A memory as handed out."""
+
+    id: str
+    memory: str
+    kind: str
+    owner: Owner
+    runs: tuple[str, ...]
+    metadata: Mapping[str, Any] | None
+    categories: tuple[str, ...] | None
+    role: str | None
+    actor_id: str | None
+    attributed_to: str | None
+    created_at: Instant
+    updated_at: Instant
+    valid_from: Instant | None
+    valid_to: Instant | None
+    expiration_date: str | None
+    superseded_by: str | None
+    source: Source | None
+    deleted_at: Instant | None = None
+    deleted_by: str | None = None
+    deleted_reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One line of a memory's history."""
+
+    seq: int
+    memory_id: str
+    old_memory: str | None
+    new_memory: str | None
+    event: str
+    at: Instant
+    created_at: Instant
+    actor_id: str | None
+    role: str | None
+    old_metadata: Mapping[str, Any] | None
+    new_metadata: Mapping[str, Any] | None
+    actor: str | None
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredMessage:
+    """A message as handed out."""
+
+    id: str
+    owner: Owner
+    run_id: str
+    trace_id: str
+    position: int
+    role: str
+    name: str | None
+    content: str
+    said_at: Instant
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one proposal: its event, memory and what it superseded."""
+
+    uid: str
+    text: str
+    event: Event
+    supersedes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """A text that was not kept, the messages of the call it came from (0-based), and why."""
+
+    text: str
+    messages: tuple[int, ...]
+    reason: str

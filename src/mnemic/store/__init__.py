@@ -1,0 +1,1 @@
+"""The store: schema, migrations and one synchronous function per transaction step, on SQLite and PostgreSQL."""
