@@ -35,7 +35,7 @@ Precision = str  # "year", "month", "day" or "instant"
 
 @dataclass(frozen=True, slots=True)
 class When:
-    """A point in time as told: the half-open range [start, end) it may lie in, and how exactly it was told."""
+    """A time as told: the half-open range [start, end) it may lie in, and how exactly it was told."""
 
     start: Instant
     end: Instant
@@ -85,7 +85,7 @@ def day_of(instant: Instant, tz: tzinfo) -> date:
 
 
 def parse_when(value: Any, tz: tzinfo, *, field: str) -> When:
-    """Read a time: aware or naive datetime, date, ISO string (also `2023`, `2023-03`), epoch seconds or milliseconds.
+    """Read a time: datetime, date, ISO string (also `2023`, `2023-03`), epoch seconds or milliseconds.
 
     Naive times are read in `tz`. Raises `ValidationError` naming `field` for anything else, including
     booleans, impossible dates and instants outside the years 1 to 9999.
@@ -94,7 +94,7 @@ def parse_when(value: Any, tz: tzinfo, *, field: str) -> When:
         found = _read(value, tz)
     except (ValueError, OverflowError) as fault:
         raise _not_a_time(value, field) from fault
-    if found is None or not (FIRST_INSTANT <= found.start and found.end <= LAST_INSTANT + 1):
+    if found is None or found.start < FIRST_INSTANT or found.end > LAST_INSTANT + 1:
         raise _not_a_time(value, field)
     return found
 

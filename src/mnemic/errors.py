@@ -32,7 +32,7 @@ class MnemicError(Exception):
 
 
 class ValidationError(MnemicError, ValueError):
-    """An argument is wrong: the message names the field, the value and what is accepted. Nothing was written."""
+    """An argument is wrong: the message names the field, the value and what is accepted."""
 
     default_code = "VALIDATION_003"
 

@@ -72,7 +72,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Validity:
-    """When a statement holds in the world: [start, end), each open when None, and how exactly each was told."""
+    """When a statement holds in the world: [start, end), open where None, and how exactly each was told."""
 
     start: Instant | None = None
     start_precision: str | None = None

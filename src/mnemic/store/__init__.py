@@ -1,1 +1,1 @@
-"""The store: schema, migrations and one synchronous function per transaction step, on SQLite and PostgreSQL."""
+"""The store: schema, migrations and synchronous operations, one hop each, on SQLite and PostgreSQL."""
