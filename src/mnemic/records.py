@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
+from enum import Enum, StrEnum
 from typing import Any, NamedTuple
 
 from .clock import Instant
@@ -109,7 +109,8 @@ class Provenance:
 class Proposal:
     """A memory about to be stored: its content, its sources in this call, and what it closes.
 
-    `closes` are the uids of memories that this one supersedes from `content.validity.start` on.
+    `closes` are the uids of memories that this one supersedes from `content.validity.start` on; `said_at` is
+    when it was said, where that differs from the episode's instant.
     """
 
     kind: Kind
@@ -117,7 +118,44 @@ class Proposal:
     provenance: Provenance
     spans: tuple[Span, ...] = ()
     position: int = 0
+    said_at: Instant | None = None
     closes: tuple[str, ...] = ()
+
+
+class Unset(Enum):
+    """Marks an argument that was not given where None means something."""
+
+    UNSET = "unset"
+
+
+UNSET = Unset.UNSET
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """A change to a memory: what is not given stays as it is.
+
+    `metadata` is merged at its top level unless `replace_metadata`; `expires_on`/`expires_at` of None clear.
+    """
+
+    text: str | None = None
+    metadata: Mapping[str, Any] | None = None
+    replace_metadata: bool = False
+    expires: tuple[str | None, Instant | None] | Unset = UNSET
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """One add, ready to be written: `embedded` goes with `proposals`, `message_terms` with `messages`."""
+
+    owner: Owner
+    run_id: str
+    observed_at: Instant
+    messages: tuple[Message, ...]
+    message_terms: tuple[bytes, ...]
+    proposals: tuple[Proposal, ...]
+    embedded: tuple[Embedded, ...]
+    space_id: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +272,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class StoredMessage:
-    """A message as handed out."""
+    """A message as handed out; `place` orders it among all messages of a scope."""
 
     id: str
     owner: Owner
@@ -245,6 +283,7 @@ class StoredMessage:
     name: str | None
     content: str
     said_at: Instant
+    place: tuple[Instant, int, int]
 
 
 @dataclass(frozen=True, slots=True)

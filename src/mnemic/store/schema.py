@@ -65,6 +65,7 @@ episode = Table(
     Column("created_at", BigInteger, nullable=False),
     Column("trace_id", Text, nullable=False),
     PrimaryKeyConstraint("owner_id", "no"),
+    Index("episode_run", "run_id", "owner_id"),
 )
 
 # One verbatim turn. `parts` is the JSON of a content that came as a list of parts.

@@ -1,0 +1,146 @@
+"""Bad input is refused here, before anything is embedded or written: each error names field, value, remedy."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .errors import ValidationError
+
+# Longer texts are documents: split them before they become memories.
+MAX_TEXT_CHARS = 4_000_000
+MAX_METADATA_CHARS = 1_000_000
+MAX_CATEGORIES = 100
+
+# What UTF-8 or PostgreSQL cannot hold: lone surrogates and U+0000.
+UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+
+
+def shown(value: Any) -> str:
+    """A short form of a value for an error message."""
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def check_storable(text: str, field: str) -> str:
+    """The text, if the store can hold all its characters."""
+    found = UNSTORABLE.search(text)
+    if found:
+        raise ValidationError(
+            f"{field} holds U+{ord(found.group()):04X} at position {found.start()}, which cannot be stored.",
+            details={"field": field},
+            suggestion="Remove NUL characters and lone surrogates first.",
+        )
+    return text
+
+
+def check_text(value: Any, field: str) -> str:
+    """A text with something in it, storable and not longer than `MAX_TEXT_CHARS` characters, unchanged."""
+    if not isinstance(value, str):
+        raise ValidationError(
+            f"{field} must be a string, not {type(value).__name__}.", details={"field": field}
+        )
+    if not value.strip():
+        raise ValidationError(f"{field} cannot be empty or whitespace-only.", details={"field": field})
+    if len(value) > MAX_TEXT_CHARS:
+        raise ValidationError(
+            f"{field} has {len(value):,} characters; at most {MAX_TEXT_CHARS:,} are accepted.",
+            details={"field": field},
+            suggestion="Split it into several messages.",
+        )
+    return check_storable(value, field)
+
+
+def check_query(value: Any) -> str:
+    """A search query, with mem0's wording for what is wrong with it."""
+    if not isinstance(value, str):
+        raise ValidationError("Invalid query: must be a non-empty string.")
+    if not value.strip():
+        raise ValidationError("Invalid query: cannot be empty or whitespace-only.")
+    return check_storable(value, "query")
+
+
+def check_count(value: Any, field: str) -> int:
+    """A whole number from 0 on, with mem0's wording otherwise."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ValidationError(f"{field} must be a valid integer, not {shown(value)}.")
+    if value < 0:
+        raise ValidationError(f"Invalid {field}: {value}. Must be a non-negative integer.")
+    return value
+
+
+def check_threshold(value: Any) -> float | None:
+    """A score from 0 to 1, or None for no threshold, with mem0's wording otherwise."""
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValidationError(f"threshold must be a valid number, not {shown(value)}.")
+    if not 0 <= value <= 1:
+        raise ValidationError(f"Invalid threshold: {value}. Must be between 0 and 1 (inclusive).")
+    return float(value)
+
+
+def check_flag(value: Any, field: str) -> bool:
+    """True or False and nothing that merely looks like it."""
+    if not isinstance(value, bool):
+        raise ValidationError(f"{field} must be True or False, not {shown(value)}.")
+    return value
+
+
+def check_metadata(value: Any, field: str = "metadata") -> dict[str, Any] | None:
+    """The user's own namespace: a dict with string keys and JSON values, any keys, returned as given."""
+    if value is None:
+        return None
+    if not isinstance(value, Mapping):
+        raise ValidationError(
+            f"{field} must be a dict, not {type(value).__name__}.", details={"field": field}
+        )
+    try:
+        _check_json(value, field)
+    except RecursionError as fault:
+        raise ValidationError(f"{field} is nested too deeply or contains itself.") from fault
+    found = dict(value)
+    size = len(canonical_json(found) or "")
+    if size > MAX_METADATA_CHARS:
+        raise ValidationError(f"{field} has {size:,} characters as JSON; at most {MAX_METADATA_CHARS:,} do.")
+    return found
+
+
+def check_categories(value: Any, field: str = "categories") -> list[str] | None:
+    """A list of category names, without repeats."""
+    if value is None:
+        return None
+    if isinstance(value, str) or not isinstance(value, Sequence) or len(value) > MAX_CATEGORIES:
+        raise ValidationError(
+            f"{field} must be a list of at most {MAX_CATEGORIES} names, not {shown(value)}."
+        )
+    return list(dict.fromkeys(check_text(name, f"{field}[{i}]") for i, name in enumerate(value)))
+
+
+def canonical_json(value: Mapping[str, Any] | Sequence[Any] | None) -> str | None:
+    """Compact JSON that keeps key order and all characters; None for nothing."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")) if value else None
+
+
+def _check_json(value: Any, path: str) -> None:
+    if isinstance(value, str):
+        check_storable(value, path)
+    elif isinstance(value, Mapping):
+        for key, inner in value.items():
+            if not isinstance(key, str):
+                raise ValidationError(f"{path} has the key {shown(key)}; keys must be strings.")
+            check_storable(key, f"a key of {path}")
+            _check_json(inner, f"{path}.{key}")
+    elif isinstance(value, list | tuple):
+        for i, inner in enumerate(value):
+            _check_json(inner, f"{path}[{i}]")
+    elif isinstance(value, float):
+        if value != value or value in (float("inf"), float("-inf")):
+            raise ValidationError(f"{path} is {value}, which JSON cannot hold.")
+    elif value is not None and not isinstance(value, bool | int):
+        raise ValidationError(
+            f"{path} is a {type(value).__name__}, which JSON cannot hold.",
+            suggestion="Use strings, numbers, booleans, None, lists and dicts.",
+        )

@@ -1,0 +1,1 @@
+"""add(): from what was said, or given, to proposals ready to be embedded and stored."""

@@ -1,0 +1,78 @@
+"""Where everything runs: one private event loop per process and a small worker pool, started on first use.
+
+`Memory` blocks on the loop, `AsyncMemory` awaits it from any loop. Blocking work (store transactions,
+tokenising, embedding) runs in the pool, so the loop is never held up. A forked child gets its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import os
+import threading
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from .errors import MnemicError
+
+T = TypeVar("T")
+
+WORKERS = 8
+
+
+class Runtime:
+    """A running loop and pool. Use `current()`; there is one per process."""
+
+    def __init__(self) -> None:
+        self.pid = os.getpid()
+        self.loop = asyncio.new_event_loop()
+        self.pool = ThreadPoolExecutor(max_workers=WORKERS, thread_name_prefix="mnemic-worker")
+        self._thread = threading.Thread(target=self.loop.run_forever, name="mnemic-loop", daemon=True)
+        self._thread.start()
+
+    def submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
+        """Start a coroutine on the loop with the caller's context variables."""
+        return asyncio.run_coroutine_threadsafe(work, self.loop)
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run a coroutine and wait for it. An interrupt of the waiting thread cancels the work."""
+        if threading.current_thread() is self._thread:
+            work.close()
+            raise MnemicError("A blocking Memory call inside mnemic's own loop; use AsyncMemory there.")
+        future = self.submit(work)
+        try:
+            return future.result()
+        finally:
+            future.cancel()
+
+    async def off_loop(self, work: Callable[[], T]) -> T:
+        """Run blocking work in the pool, with the caller's context variables, and wait for it."""
+        context = contextvars.copy_context()
+        return await self.loop.run_in_executor(self.pool, context.run, work)
+
+
+_lock = threading.Lock()
+_current: Runtime | None = None
+
+
+def current() -> Runtime:
+    """This process's runtime, started on first use and again after a fork."""
+    global _current
+    found = _current
+    if found is None or found.pid != os.getpid():
+        with _lock:
+            found = _current
+            if found is None or found.pid != os.getpid():
+                found = _current = Runtime()
+    return found
+
+
+def _after_fork() -> None:
+    # The parent's lock may have been held by a thread that does not exist in the child.
+    global _lock
+    _lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

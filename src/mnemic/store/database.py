@@ -1,0 +1,107 @@
+"""A store: one database, opened, migrated, and entered only through `read()` and `write()`.
+
+Both are plain context managers, so no `await`, and with it no model call, can stand inside a transaction.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from sqlalchemy import Connection
+from sqlalchemy.exc import DBAPIError
+
+from ..errors import StoreBusyError, StoreClosedError, StoreReadOnlyError
+from . import migrations, sqlite
+
+POOL_SIZE = 8
+
+
+class Store:
+    """An open SQLite store.
+
+    Threads and processes may use one file together. Raises `StoreError` subclasses only; a failed `write()`
+    leaves nothing behind.
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+        self._closed = False
+        self._start()
+        self._open()
+
+    def _start(self) -> None:
+        self._pid = os.getpid()
+        self._engine = sqlite.make_engine(self.path, POOL_SIZE)
+        self._writer = threading.Lock()
+        # A database in memory has one connection, so its readers wait for its writer.
+        self._reader = self._writer if self.path is None else None
+
+    def _open(self) -> None:
+        try:
+            if self.path is not None:
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as fault:
+            raise StoreReadOnlyError(
+                f"The directory of the store cannot be made: {fault.strerror}.",
+                details={"path": str(self.path)},
+            ) from fault
+        with self.read() as tx:
+            behind = migrations.schema_version(tx) < len(migrations.MIGRATIONS)
+        if behind:
+            with self.write() as tx:
+                migrations.migrate(tx)
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """A read transaction: one snapshot of the store."""
+        self._check()
+        if self._reader is not None:
+            with self._reader, self._transaction({}) as tx:
+                yield tx
+        else:
+            with self._transaction({}) as tx:
+                yield tx
+
+    @contextmanager
+    def write(self) -> Iterator[Connection]:
+        """A write transaction, begun as a writer: committed whole, or rolled back on any exception."""
+        self._check()
+        # Threads of this process queue here, where waking is immediate, not in SQLite's sleeping retry.
+        if not self._writer.acquire(timeout=sqlite.BUSY_SECONDS):
+            raise StoreBusyError("Another writer held the store for longer than the busy timeout.")
+        try:
+            with self._transaction(sqlite.WRITE) as tx:
+                yield tx
+        finally:
+            self._writer.release()
+
+    @contextmanager
+    def _transaction(self, options: dict[str, bool]) -> Iterator[Connection]:
+        try:
+            with self._engine.connect().execution_options(**options) as connection, connection.begin():
+                yield connection
+        except DBAPIError as fault:
+            raise sqlite.translate(fault.orig or fault, self.path) from fault
+
+    def checkpoint(self) -> None:
+        """Tidy up after writes; cheap when there is nothing to do, and never needed for correctness."""
+        if self.path is not None and not self._closed:
+            sqlite.checkpoint(self._engine, self.path)
+
+    def close(self) -> None:
+        """Give back all connections. Closing twice is fine; any other call afterwards raises."""
+        if not self._closed:
+            self._closed = True
+            self._engine.dispose(close=self._pid == os.getpid())
+
+    def _check(self) -> None:
+        if self._closed:
+            raise StoreClosedError("This memory was closed; open a new one.")
+        if self._pid != os.getpid():
+            # SQLite connections must not cross a fork: the child opens its own and leaves the parent's alone.
+            self._engine.dispose(close=False)
+            self._start()

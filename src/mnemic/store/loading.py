@@ -1,0 +1,136 @@
+"""Feeding ScopeIndexes: all rows of an owner, or those of the memories that changed since a number."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from sqlalchemy import Connection, Select, and_, bindparam, select
+
+from ..records import IndexRow, MessageRow, RunRow
+from . import schema as s
+
+CHUNK = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """What changed for an owner: the memories touched, the rows they have now, new messages and labels."""
+
+    memory_nos: frozenset[int]
+    rows: tuple[IndexRow, ...]
+    messages: tuple[MessageRow, ...]
+    runs: tuple[RunRow, ...]
+
+
+def index_rows(tx: Connection, owner_id: int, space_id: int | None) -> Iterator[IndexRow]:
+    """Every believed version of an owner, oldest first."""
+    values = {"owner": owner_id, "space": space_id}
+    rows = tx.execution_options(yield_per=CHUNK).execute(_rows(some=False), values)
+    yield from map(IndexRow._make, rows)
+
+
+def run_rows(tx: Connection, owner_id: int) -> Iterator[RunRow]:
+    """Every run label of an owner; '' means outside any run."""
+    rows = tx.execution_options(yield_per=CHUNK).execute(_runs(some=False), {"owner": owner_id})
+    yield from map(RunRow._make, rows)
+
+
+def message_rows(tx: Connection, owner_id: int, after: int = 0) -> Iterator[MessageRow]:
+    """The messages of an owner that are no memories, from number `after` on."""
+    values = {"owner": owner_id, "after": after}
+    yield from map(MessageRow._make, tx.execution_options(yield_per=CHUNK).execute(_messages(), values))
+
+
+def changed_since(
+    tx: Connection, owner_id: int, seq: int, space_id: int | None, at_most: int
+) -> Delta | None:
+    """What changed after `seq`; None when it is more than `at_most` changes, or rows were purged."""
+    changes = tx.execute(_changes(), {"owner": owner_id, "seq": seq, "at_most": at_most + 1}).all()
+    if len(changes) > at_most or any(row.event == "PURGE" for row in changes):
+        return None
+    memory_nos = sorted({row.memory_no for row in changes if row.memory_no is not None})
+    rows: list[IndexRow] = []
+    runs: list[RunRow] = []
+    for i in range(0, len(memory_nos), 500):
+        values = {"owner": owner_id, "space": space_id, "memories": memory_nos[i : i + 500]}
+        rows.extend(map(IndexRow._make, tx.execute(_rows(some=True), values)))
+        runs.extend(map(RunRow._make, tx.execute(_runs(some=True), values)))
+    messages = tuple(message_rows(tx, owner_id, seq))
+    return Delta(frozenset(memory_nos), tuple(rows), messages, tuple(runs))
+
+
+@lru_cache(maxsize=2)
+def _rows(*, some: bool) -> Select[Any]:
+    m, v = s.memory.c, s.version.c
+    columns = (
+        m.no,
+        v.no.label("version_no"),
+        m.uid,
+        m.kind,
+        m.episode_no,
+        m.position,
+        m.role,
+        m.actor_id,
+        m.attributed_to,
+        m.created_at,
+        v.tx_from,
+        v.observed_at,
+        v.valid_from,
+        v.valid_to,
+        v.expires_at,
+        v.expires_on,
+        v.metadata,
+        v.categories,
+        s.terms.c.data.label("term_data"),
+        s.vector.c.data.label("vector_data"),
+    )
+    joined = (
+        s.version.join(s.memory, and_(m.owner_id == v.owner_id, m.no == v.memory_no))
+        .join(s.terms, and_(s.terms.c.owner_id == v.owner_id, s.terms.c.version_no == v.no))
+        .outerjoin(
+            s.vector,
+            and_(
+                s.vector.c.owner_id == v.owner_id,
+                s.vector.c.version_no == v.no,
+                s.vector.c.space_id == bindparam("space"),
+            ),
+        )
+    )
+    query = select(*columns).select_from(joined).where(v.owner_id == bindparam("owner"), v.tx_to.is_(None))
+    if some:
+        query = query.where(v.memory_no.in_(bindparam("memories", expanding=True)))
+    return query.order_by(m.episode_no, m.position, m.no)
+
+
+@lru_cache(maxsize=2)
+def _runs(*, some: bool) -> Select[Any]:
+    c = s.memory_run.c
+    query = select(c.memory_no, c.run_id).where(c.owner_id == bindparam("owner"))
+    if some:
+        query = query.where(c.memory_no.in_(bindparam("memories", expanding=True)))
+    return query.order_by(c.memory_no, c.run_id)
+
+
+@lru_cache(maxsize=1)
+def _messages() -> Select[Any]:
+    m, t = s.message.c, s.message_terms.c
+    return (
+        select(m.no, m.episode_no, m.position, t.data)
+        .join_from(s.message, s.message_terms, and_(t.owner_id == m.owner_id, t.message_no == m.no))
+        .where(m.owner_id == bindparam("owner"), t.message_no > bindparam("after"))
+        .order_by(m.episode_no, m.position)
+    )
+
+
+@lru_cache(maxsize=1)
+def _changes() -> Select[Any]:
+    c = s.change.c
+    return (
+        select(c.seq, c.event, c.memory_no)
+        .where(c.owner_id == bindparam("owner"), c.seq > bindparam("seq"))
+        .order_by(c.seq)
+        .limit(bindparam("at_most"))
+    )

@@ -1,0 +1,58 @@
+"""The schema's history: an ordered list of small functions, each bringing a store one version further."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from uuid import uuid4
+
+from sqlalchemy import Connection, insert, inspect, select, update
+
+from ..clock import iso, now
+from ..errors import StoreFormatError
+from . import schema
+
+Migration = Callable[[Connection], None]
+
+
+def create(tx: Connection) -> None:
+    """Version 1: all tables."""
+    schema.tables.create_all(tx)
+    rows: list[dict[str, str | None]] = [
+        {"key": "store_id", "value": uuid4().hex},
+        {"key": "created_at", "value": iso(now())},
+        {"key": "schema_version", "value": "0"},
+    ]
+    tx.execute(insert(schema.meta), rows)
+
+
+MIGRATIONS: tuple[Migration, ...] = (create,)
+
+
+def schema_version(tx: Connection) -> int:
+    """The version of an existing store; 0 for an empty database.
+
+    Raises `StoreFormatError` where the database holds another program's tables or is of a newer version.
+    """
+    names = set(inspect(tx).get_table_names())
+    if not names:
+        return 0
+    if "meta" not in names or "owner" not in names:
+        raise StoreFormatError(
+            "This database holds the tables of another program, so mnemic leaves it alone."
+        )
+    query = select(schema.meta.c.value).where(schema.meta.c.key == "schema_version")
+    found = int(tx.execute(query).scalar_one_or_none() or 0)
+    if found > len(MIGRATIONS):
+        raise StoreFormatError(
+            f"This store has schema version {found}; this mnemic knows versions up to {len(MIGRATIONS)}.",
+            suggestion="Upgrade mnemic to open it.",
+        )
+    return found
+
+
+def migrate(tx: Connection) -> None:
+    """Bring the store to the newest version, inside the given write transaction."""
+    for step in MIGRATIONS[schema_version(tx) :]:
+        step(tx)
+    newest = update(schema.meta).where(schema.meta.c.key == "schema_version")
+    tx.execute(newest.values(value=str(len(MIGRATIONS))))

@@ -1,0 +1,434 @@
+"""Reading memories, messages and histories. Every function takes the owners or the tenant it may see."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Row,
+    Select,
+    and_,
+    bindparam,
+    case,
+    false,
+    func,
+    or_,
+    select,
+    tuple_,
+)
+
+from ..clock import Instant
+from ..records import Entry, Item, Owner, Source, StoredMessage
+from ..scope import ID_FIELDS, Scope
+from . import schema as s
+from .owners import owners_in
+
+QUOTE_CHARS = 300
+Place = tuple[int, int]
+AnyRow = Row[*tuple[Any, ...]]
+
+# The version whose text an item shows; `heir` is the memory that superseded it.
+_heir = s.memory.alias("heir")
+_ITEM_COLUMNS = (
+    s.memory.c.owner_id,
+    s.memory.c.no.label("memory_no"),
+    s.memory.c.uid,
+    s.memory.c.kind,
+    s.memory.c.role,
+    s.memory.c.actor_id,
+    s.memory.c.attributed_to,
+    s.memory.c.created_at,
+    s.version.c.no.label("version_no"),
+    s.version.c.text,
+    s.version.c.metadata.label("metadata_json"),
+    s.version.c.categories,
+    s.version.c.valid_from,
+    s.version.c.valid_to,
+    s.version.c.expires_on,
+    s.version.c.tx_from,
+    s.version.c.tx_to,
+    _heir.c.uid.label("superseded_by"),
+    s.owner.c.tenant,
+    s.owner.c.user_id,
+    s.owner.c.agent_id,
+    s.owner.c.app_id,
+)
+_JOINED = (
+    s.version.join(
+        s.memory, and_(s.memory.c.owner_id == s.version.c.owner_id, s.memory.c.no == s.version.c.memory_no)
+    )
+    .join(s.owner, s.owner.c.id == s.version.c.owner_id)
+    .outerjoin(_heir, and_(_heir.c.owner_id == s.version.c.owner_id, _heir.c.no == s.version.c.successor_no))
+)
+
+
+def items_of_versions(tx: Connection, owner_id: int, version_nos: Sequence[int]) -> dict[int, Item]:
+    """The items of some versions of one owner, by version number; a missing version is left out."""
+    if not version_nos:
+        return {}
+    rows = tx.execute(_items_by_version(), {"owner": owner_id, "versions": list(version_nos)}).all()
+    return dict(zip((row.version_no for row in rows), _items(tx, rows), strict=True))
+
+
+@lru_cache(maxsize=1)
+def _items_by_version() -> Select[Any]:
+    return (
+        select(*_ITEM_COLUMNS)
+        .select_from(_JOINED)
+        .where(
+            s.version.c.owner_id == bindparam("owner"),
+            s.version.c.no.in_(bindparam("versions", expanding=True)),
+        )
+    )
+
+
+def place_of(tx: Connection, scope: Scope, uid: str, *, tenant_wide: bool) -> Place | None:
+    """Where a memory lies: (owner_id, memory_no), if the scope may see it.
+
+    `tenant_wide` asks only that it belongs to the scope's tenant.
+    """
+    owners = select(s.owner.c.id).where(s.owner.c.tenant == scope.tenant) if tenant_wide else owners_in(scope)
+    query = select(s.memory.c.owner_id, s.memory.c.no).where(
+        s.memory.c.uid == uid, s.memory.c.owner_id.in_(owners)
+    )
+    row = tx.execute(query).first()
+    return None if row is None else (row.owner_id, row.no)
+
+
+def item_at(tx: Connection, place: Place) -> Item | None:
+    """The memory at a place as it is believed now; None when it is retired."""
+    owner_id, memory_no = place
+    query = (
+        select(*_ITEM_COLUMNS)
+        .select_from(_JOINED)
+        .where(
+            s.version.c.owner_id == owner_id,
+            s.version.c.memory_no == memory_no,
+            s.version.c.tx_to.is_(None),
+        )
+    )
+    rows = tx.execute(query).all()
+    return _items(tx, rows)[0] if rows else None
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """What a list call asks for: owners, a condition on the rows, which states, and a page.
+
+    `after` is the sort key of the last item of the page before: (created_at, uid).
+    """
+
+    scope: Scope
+    condition: ColumnElement[bool]
+    now: Instant
+    show_deleted: bool = False
+    show_expired: bool = False
+    include_superseded: bool = False
+    as_of: Instant | None = None
+    limit: int | None = None
+    after: tuple[Instant, str] | None = None
+
+
+def list_items(tx: Connection, listing: Listing) -> list[Item]:
+    """A page of items, newest first (created_at, then id, both descending)."""
+    query = select(*_ITEM_COLUMNS).select_from(_JOINED).where(_listed(listing))
+    if listing.after is not None:
+        query = query.where(tuple_(s.memory.c.created_at, s.memory.c.uid) < listing.after)
+    query = query.order_by(s.memory.c.created_at.desc(), s.memory.c.uid.desc())
+    if listing.limit is not None:
+        query = query.limit(listing.limit)
+    rows = tx.execute(query).all()
+    return _items(tx, rows, with_deletion=listing.show_deleted)
+
+
+def count_items(tx: Connection, listing: Listing) -> int:
+    """How many items the listing has on all its pages."""
+    query = select(func.count()).select_from(_JOINED).where(_listed(listing))
+    return int(tx.execute(query).scalar_one())
+
+
+def listed_places(tx: Connection, listing: Listing) -> list[Place]:
+    """Where the listing's memories lie."""
+    query = select(s.memory.c.owner_id, s.memory.c.no).select_from(_JOINED).where(_listed(listing))
+    return [(row.owner_id, row.no) for row in tx.execute(query)]
+
+
+def matching_versions(tx: Connection, owner_id: int, condition: ColumnElement[bool]) -> set[int]:
+    """The believed versions of an owner that meet a condition on their text or columns."""
+    query = (
+        select(s.version.c.no)
+        .select_from(_JOINED)
+        .where(s.version.c.owner_id == owner_id, s.version.c.tx_to.is_(None), condition)
+    )
+    return set(tx.execute(query).scalars())
+
+
+def some_item_meets(tx: Connection, listing: Listing, condition: ColumnElement[bool]) -> bool:
+    """Whether any row of the listing's scope meets a condition of its own."""
+    query = select(s.version.c.no).select_from(_JOINED).where(_in_state(listing), condition).limit(1)
+    return tx.execute(query).first() is not None
+
+
+def _listed(listing: Listing) -> ColumnElement[bool]:
+    return and_(_in_state(listing), listing.condition)
+
+
+def _in_state(listing: Listing) -> ColumnElement[bool]:
+    v = s.version.c
+    parts: list[ColumnElement[bool]] = [v.owner_id.in_(owners_in(listing.scope))]
+    if listing.show_deleted:
+        parts.append(or_(v.tx_to.is_(None), _is_last_of_retired()))
+    else:
+        parts.append(v.tx_to.is_(None))
+    if not listing.show_expired:
+        parts.append(or_(v.expires_at.is_(None), v.expires_at > listing.now))
+    if not listing.include_superseded:
+        at = listing.now if listing.as_of is None else listing.as_of
+        parts.append(or_(v.valid_to.is_(None), v.valid_to > at))
+        if listing.as_of is not None:
+            parts.append(func.coalesce(v.valid_from, v.observed_at) <= at)
+    return and_(*parts)
+
+
+def _is_last_of_retired() -> ColumnElement[bool]:
+    later = s.version.alias("later")
+    newest = (
+        select(func.max(later.c.number))
+        .where(later.c.owner_id == s.version.c.owner_id, later.c.memory_no == s.version.c.memory_no)
+        .scalar_subquery()
+    )
+    return and_(s.version.c.tx_to.is_not(None), s.version.c.number == newest)
+
+
+def _items(tx: Connection, rows: Sequence[AnyRow], *, with_deletion: bool = False) -> list[Item]:
+    by_owner: dict[int, list[int]] = defaultdict(list)
+    for row in rows:
+        by_owner[row.owner_id].append(row.memory_no)
+    runs: dict[Place, tuple[str, ...]] = {}
+    sources: dict[Place, Source] = {}
+    deletions: dict[Place, AnyRow] = {}
+    for owner_id, memory_nos in by_owner.items():
+        for i in range(0, len(memory_nos), 500):
+            values = {"owner": owner_id, "memories": memory_nos[i : i + 500]}
+            runs.update(_runs(tx, values))
+            sources.update(_sources(tx, values))
+            if with_deletion:
+                deletions.update({(owner_id, r.memory_no): r for r in tx.execute(_deletions(), values)})
+    return [_item(row, runs, sources, deletions) for row in rows]
+
+
+def _item(
+    row: AnyRow,
+    runs: dict[Place, tuple[str, ...]],
+    sources: dict[Place, Source],
+    deletions: dict[Place, AnyRow],
+) -> Item:
+    place = (row.owner_id, row.memory_no)
+    deletion = deletions.get(place) if row.tx_to is not None else None
+    return Item(
+        id=row.uid,
+        memory=row.text,
+        kind=row.kind,
+        owner=Owner(row.tenant, row.user_id, row.agent_id, row.app_id),
+        runs=runs.get(place, ()),
+        metadata=None if row.metadata_json is None else json.loads(row.metadata_json),
+        categories=None if row.categories is None else tuple(json.loads(row.categories)),
+        role=row.role,
+        actor_id=row.actor_id,
+        attributed_to=row.attributed_to,
+        created_at=row.created_at,
+        updated_at=row.tx_from,
+        valid_from=row.valid_from,
+        valid_to=row.valid_to,
+        expiration_date=row.expires_on,
+        superseded_by=row.superseded_by,
+        source=sources.get(place),
+        deleted_at=row.tx_to,
+        deleted_by=None if deletion is None else deletion.actor,
+        deleted_reason=None if deletion is None else deletion.reason,
+    )
+
+
+def _runs(tx: Connection, values: dict[str, Any]) -> dict[Place, tuple[str, ...]]:
+    found: dict[Place, list[str]] = defaultdict(list)
+    for row in tx.execute(_runs_of(), values):
+        if row.run_id:
+            found[values["owner"], row.memory_no].append(row.run_id)
+    return {place: tuple(names) for place, names in found.items()}
+
+
+def _sources(tx: Connection, values: dict[str, Any]) -> dict[Place, Source]:
+    found: dict[Place, list[AnyRow]] = defaultdict(list)
+    for row in tx.execute(_supports_of(), values):
+        found[values["owner"], row.memory_no].append(row)
+    return {place: Source(tuple(r.uid for r in rows), rows[0].quote) for place, rows in found.items()}
+
+
+@lru_cache(maxsize=1)
+def _runs_of() -> Select[Any]:
+    return (
+        select(s.memory_run.c.memory_no, s.memory_run.c.run_id)
+        .where(
+            s.memory_run.c.owner_id == bindparam("owner"),
+            s.memory_run.c.memory_no.in_(bindparam("memories", expanding=True)),
+        )
+        .order_by(s.memory_run.c.memory_no, s.memory_run.c.run_id)
+    )
+
+
+@lru_cache(maxsize=1)
+def _supports_of() -> Select[Any]:
+    length = s.support.c.end - s.support.c.start
+    length = case((length > QUOTE_CHARS, QUOTE_CHARS), else_=length)
+    quote = func.substr(s.message.c.content, s.support.c.start + 1, length)
+    return (
+        select(s.support.c.memory_no, s.message.c.uid, quote.label("quote"))
+        .join_from(
+            s.support,
+            s.message,
+            and_(s.message.c.owner_id == s.support.c.owner_id, s.message.c.no == s.support.c.message_no),
+        )
+        .where(
+            s.support.c.owner_id == bindparam("owner"),
+            s.support.c.memory_no.in_(bindparam("memories", expanding=True)),
+        )
+        .order_by(s.support.c.memory_no, s.support.c.message_no, s.support.c.start)
+    )
+
+
+@lru_cache(maxsize=1)
+def _deletions() -> Select[Any]:
+    return (
+        select(s.change.c.memory_no, s.change.c.actor, s.change.c.reason)
+        .where(
+            s.change.c.owner_id == bindparam("owner"),
+            s.change.c.memory_no.in_(bindparam("memories", expanding=True)),
+            s.change.c.event == "DELETE",
+        )
+        .order_by(s.change.c.seq)
+    )
+
+
+_opened = s.version.alias("opened")
+_closed = s.version.alias("closed")
+
+
+def history(tx: Connection, place: Place) -> list[Entry]:
+    """All changes of a memory's text, metadata and state, in order; repeats are left out."""
+    owner_id, memory_no = place
+    c = s.change.c
+    query = (
+        select(
+            c.seq,
+            c.event,
+            c.at,
+            c.actor,
+            c.reason,
+            _opened.c.text.label("new_text"),
+            _opened.c.metadata.label("new_metadata"),
+            _closed.c.text.label("old_text"),
+            _closed.c.metadata.label("old_metadata"),
+            s.memory.c.uid,
+            s.memory.c.created_at,
+            s.memory.c.actor_id,
+            s.memory.c.role,
+        )
+        .select_from(
+            s.change.join(s.memory, and_(s.memory.c.owner_id == c.owner_id, s.memory.c.no == c.memory_no))
+            .outerjoin(_opened, and_(_opened.c.owner_id == c.owner_id, _opened.c.no == c.opened_no))
+            .outerjoin(_closed, and_(_closed.c.owner_id == c.owner_id, _closed.c.no == c.closed_no))
+        )
+        .where(c.owner_id == owner_id, c.memory_no == memory_no, c.event != "NONE")
+        .order_by(c.seq)
+    )
+    return [_entry(row) for row in tx.execute(query)]
+
+
+def _entry(row: AnyRow) -> Entry:
+    return Entry(
+        seq=row.seq,
+        memory_id=row.uid,
+        old_memory=row.old_text,
+        new_memory=row.new_text,
+        event=row.event,
+        at=row.at,
+        created_at=row.created_at,
+        actor_id=row.actor_id,
+        role=row.role,
+        old_metadata=None if row.old_metadata is None else json.loads(row.old_metadata),
+        new_metadata=None if row.new_metadata is None else json.loads(row.new_metadata),
+        actor=row.actor,
+        reason=row.reason,
+    )
+
+
+def messages(
+    tx: Connection,
+    scope: Scope,
+    *,
+    limit: int | None = None,
+    after: tuple[Instant, int, int] | None = None,
+) -> list[StoredMessage]:
+    """Messages of a scope in the order they were said; `after` is the place of the last one before."""
+    m, e = s.message.c, s.episode.c
+    query = (
+        select(s.message, e.run_id, e.trace_id, *(c for c in s.owner.c if c.name not in ("id", "created_at")))
+        .select_from(
+            s.message.join(s.episode, and_(e.owner_id == m.owner_id, e.no == m.episode_no)).join(
+                s.owner, s.owner.c.id == m.owner_id
+            )
+        )
+        .where(_message_in(scope))
+        .order_by(m.said_at, m.owner_id, m.no)
+    )
+    if after is not None:
+        query = query.where(tuple_(m.said_at, m.owner_id, m.no) > after)
+    if limit is not None:
+        query = query.limit(limit)
+    return [_stored_message(row) for row in tx.execute(query)]
+
+
+def count_messages(tx: Connection, scope: Scope) -> int:
+    """How many messages the scope has."""
+    m, e = s.message.c, s.episode.c
+    joined = s.message.join(s.episode, and_(e.owner_id == m.owner_id, e.no == m.episode_no)).join(
+        s.owner, s.owner.c.id == m.owner_id
+    )
+    return int(tx.execute(select(func.count()).select_from(joined).where(_message_in(scope))).scalar_one())
+
+
+def _message_in(scope: Scope) -> ColumnElement[bool]:
+    """The messages a scope may see: a message belongs to the one run it was said in."""
+    seen = [
+        and_(
+            *(
+                (s.episode if name == "run_id" else s.owner).c[name] == getattr(pattern, name)
+                for name in ID_FIELDS
+                if getattr(pattern, name) is not None
+            )
+        )
+        for pattern in scope.patterns
+    ]
+    return and_(s.message.c.owner_id.in_(owners_in(scope)), or_(false(), *seen))
+
+
+def _stored_message(row: AnyRow) -> StoredMessage:
+    return StoredMessage(
+        id=row.uid,
+        owner=Owner(row.tenant, row.user_id, row.agent_id, row.app_id),
+        run_id=row.run_id,
+        trace_id=row.trace_id,
+        position=row.position,
+        role=row.role,
+        name=row.name,
+        content=row.content,
+        said_at=row.said_at,
+        place=(row.said_at, row.owner_id, row.no),
+    )

@@ -1,0 +1,102 @@
+"""What is special about SQLite: how a connection is set up, how writers begin, what its faults mean."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.pool import QueuePool, StaticPool
+
+from ..errors import (
+    StoreBusyError,
+    StoreError,
+    StoreFormatError,
+    StoreFullError,
+    StoreReadOnlyError,
+)
+
+BUSY_SECONDS = 30.0
+# Pages of log before SQLite itself checkpoints inside a commit; `checkpoint` comes earlier, off that path.
+WAL_PAGES = 16_000
+CHECKPOINT_BYTES = 16 * 1024 * 1024
+WRITE = {"mnemic_write": True}
+
+FAULTS: dict[int, tuple[type[StoreError], str]] = {
+    sqlite3.SQLITE_BUSY: (StoreBusyError, "Another writer held the store for longer than the busy timeout."),
+    sqlite3.SQLITE_LOCKED: (
+        StoreBusyError,
+        "Another writer held the store for longer than the busy timeout.",
+    ),
+    sqlite3.SQLITE_FULL: (StoreFullError, "The disk, or the size allowed to the store, is full."),
+    sqlite3.SQLITE_READONLY: (StoreReadOnlyError, "The store's file or directory cannot be written."),
+    sqlite3.SQLITE_PERM: (StoreReadOnlyError, "The store's file or directory cannot be written."),
+    sqlite3.SQLITE_CANTOPEN: (StoreReadOnlyError, "The store's file cannot be opened or created."),
+    sqlite3.SQLITE_NOTADB: (StoreFormatError, "The file is not an SQLite database."),
+    sqlite3.SQLITE_CORRUPT: (StoreFormatError, "The database file is damaged."),
+}
+
+
+def make_engine(path: Path | None, pool_size: int) -> Engine:
+    """An engine over the file at `path`, or over private memory when it is None."""
+
+    def connect() -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            ":memory:" if path is None else str(path),
+            timeout=BUSY_SECONDS,
+            check_same_thread=False,
+            isolation_level=None,
+        )
+        _set_up(connection, in_file=path is not None)
+        return connection
+
+    if path is None:
+        engine = create_engine("sqlite://", creator=connect, poolclass=StaticPool)
+    else:
+        engine = create_engine(
+            "sqlite://", creator=connect, poolclass=QueuePool, pool_size=pool_size, max_overflow=-1
+        )
+    event.listen(engine, "begin", _begin)
+    return engine
+
+
+def _set_up(connection: sqlite3.Connection, *, in_file: bool) -> None:
+    connection.create_function("mnemic_casefold", 1, _casefold, deterministic=True)
+    pragmas = ["foreign_keys=ON", "synchronous=FULL", "temp_store=MEMORY", "cache_size=-16000"]
+    if in_file:
+        pragmas = ["journal_mode=WAL", f"wal_autocheckpoint={WAL_PAGES}", *pragmas]
+    for pragma in pragmas:
+        connection.execute(f"PRAGMA {pragma}")
+
+
+def _casefold(text: Any) -> Any:
+    return text.casefold() if isinstance(text, str) else text
+
+
+def _begin(connection: Connection) -> None:
+    # A writer that began as a reader could find its snapshot outdated and fail: writers begin as writers.
+    writer = connection.get_execution_options().get("mnemic_write")
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writer else "BEGIN")
+
+
+def checkpoint(engine: Engine, path: Path) -> None:
+    """Move a large write-ahead log into the file; readers and writers go on meanwhile."""
+    wal = path.with_name(path.name + "-wal")
+    try:
+        if wal.stat().st_size < CHECKPOINT_BYTES:
+            return
+    except OSError:
+        return
+    with engine.connect() as connection:
+        raw = connection.connection.driver_connection
+        assert isinstance(raw, sqlite3.Connection)
+        raw.execute("PRAGMA wal_checkpoint(PASSIVE)")
+
+
+def translate(fault: BaseException, path: Path | None) -> StoreError:
+    """The typed error of an SQLite fault; the words say which file."""
+    code = getattr(fault, "sqlite_errorcode", 0) & 0xFF
+    kind, meaning = FAULTS.get(code, (StoreError, f"SQLite failed: {fault}"))
+    where = str(path) if path else ":memory:"
+    return kind(f"{meaning} ({where})", details={"path": where})
