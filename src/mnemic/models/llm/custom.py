@@ -1,0 +1,52 @@
+"""A user's own LLM: an object with `complete` or a plain function."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from mnemic.errors import LLMOutputError
+from mnemic.models.llm import ChatMessage, Completion
+from mnemic.models.settings import RunBlocking
+
+
+class CustomLLM:
+    """Calls the user's code; its own exceptions pass through unchanged."""
+
+    def __init__(self, source: object, run_blocking: RunBlocking) -> None:
+        complete: Any = getattr(source, "complete", None)
+        self._is_object = callable(complete)
+        call: Any = complete if self._is_object else source
+        self._call: Callable[..., object] = call
+        self._run_blocking = run_blocking
+        self.name = _name_of(source)
+
+    async def complete(
+        self, messages: Sequence[ChatMessage], schema: Mapping[str, Any] | None = None
+    ) -> Completion:
+        """As `LLM.complete`. Raises LLMOutputError when the user's code returns no text."""
+        if self._is_object:
+            call = functools.partial(self._call, list(messages), schema=schema)
+        else:
+            call = functools.partial(self._call, [message.as_dict() for message in messages])
+        made = call() if inspect.iscoroutinefunction(self._call) else await self._run_blocking(call)
+        if inspect.isawaitable(made):
+            made = await made
+        if isinstance(made, Completion):
+            return made
+        if isinstance(made, str):
+            return Completion(text=made, model=self.name)
+        raise LLMOutputError(
+            f"The LLM {self.name!r} returned {type(made).__name__}; accepted: a string or a Completion.",
+            raw=repr(made),
+        )
+
+
+def _name_of(source: object) -> str:
+    name = getattr(source, "name", None)
+    if isinstance(name, str) and name:
+        return name
+    kind: Any = source if inspect.isroutine(source) else type(source)
+    return f"custom:{getattr(kind, '__qualname__', type(kind).__qualname__)}"
