@@ -1,4 +1,4 @@
-"""Bad input is refused here, before anything is embedded or written: each error names field, value, remedy."""
+"""Bad input is refused here, before anything is embedded or written; errors name field, value, remedy."""
 
 from __future__ import annotations
 
@@ -24,6 +24,12 @@ def shown(value: Any) -> str:
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 
+def _wrong(field: str, wanted: str, value: Any) -> ValidationError:
+    return ValidationError(
+        f"{field} must be {wanted}, not {type(value).__name__} {shown(value)}.", details={"field": field}
+    )
+
+
 def check_storable(text: str, field: str) -> str:
     """The text, if the store can hold all its characters."""
     found = UNSTORABLE.search(text)
@@ -39,9 +45,7 @@ def check_storable(text: str, field: str) -> str:
 def check_text(value: Any, field: str) -> str:
     """A text with something in it, storable and not longer than `MAX_TEXT_CHARS` characters, unchanged."""
     if not isinstance(value, str):
-        raise ValidationError(
-            f"{field} must be a string, not {type(value).__name__}.", details={"field": field}
-        )
+        raise _wrong(field, "a string", value)
     if not value.strip():
         raise ValidationError(f"{field} cannot be empty or whitespace-only.", details={"field": field})
     if len(value) > MAX_TEXT_CHARS:
@@ -94,9 +98,7 @@ def check_metadata(value: Any, field: str = "metadata") -> dict[str, Any] | None
     if value is None:
         return None
     if not isinstance(value, Mapping):
-        raise ValidationError(
-            f"{field} must be a dict, not {type(value).__name__}.", details={"field": field}
-        )
+        raise _wrong(field, "a dict", value)
     try:
         _check_json(value, field)
     except RecursionError as fault:
@@ -113,9 +115,7 @@ def check_categories(value: Any, field: str = "categories") -> list[str] | None:
     if value is None:
         return None
     if isinstance(value, str) or not isinstance(value, Sequence) or len(value) > MAX_CATEGORIES:
-        raise ValidationError(
-            f"{field} must be a list of at most {MAX_CATEGORIES} names, not {shown(value)}."
-        )
+        raise _wrong(field, f"a list of at most {MAX_CATEGORIES} names", value)
     return list(dict.fromkeys(check_text(name, f"{field}[{i}]") for i, name in enumerate(value)))
 
 

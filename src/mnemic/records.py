@@ -146,24 +146,36 @@ class Revision:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """One add, ready to be written: `embedded` goes with `proposals`, `message_terms` with `messages`."""
+    """One add, ready to be written.
+
+    `vectors` has one row of float32 bytes per proposal and lies in the space `space_id`; both are None
+    without an embedder.
+    """
 
     owner: Owner
     run_id: str
     observed_at: Instant
     messages: tuple[Message, ...]
-    message_terms: tuple[bytes, ...]
     proposals: tuple[Proposal, ...]
-    embedded: tuple[Embedded, ...]
-    space_id: int | None
+    vectors: tuple[bytes, ...] | None = None
+    space_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BatchTerms:
+    """The packed terms of a batch, one entry per message and per proposal."""
+
+    messages: tuple[bytes, ...]
+    proposals: tuple[bytes, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Embedded:
-    """The index rows of a text: packed terms, and its float32 vector where there is an embedder."""
+    """The index rows of a text: packed terms, and its float32 vector in a space where there is an embedder."""
 
     terms: bytes
-    vector: bytes | None
+    vector: bytes | None = None
+    space_id: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +186,31 @@ class Act:
     at: Instant
     actor: str | None = None
     reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Background:
+    """What an embedder's cosines between a query and a passage are worth.
+
+    mean: the two have nothing to do with each other, on average. high: their 99th percentile: noise reaches
+    no further. same: the passage answers the question, on average. own: the query is the passage's own text,
+    on average.
+    """
+
+    mean: float
+    high: float
+    same: float
+    own: float
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """The embedding model whose vectors the store searches."""
+
+    id: int
+    name: str
+    dims: int
+    background: Background
 
 
 class IndexRow(NamedTuple):

@@ -8,7 +8,7 @@ from datetime import tzinfo
 from typing import Any
 
 from ..checks import canonical_json, check_categories, check_metadata, check_text, shown
-from ..clock import Instant, day_of, iso, parse_day, parse_when
+from ..clock import Instant, day_of, iso, parse_day, parse_instant, parse_when
 from ..errors import ValidationError, nearest
 from ..records import Content, Kind, Proposal, Provenance, Span, Validity
 from .messages import Heard
@@ -42,6 +42,11 @@ def expiry(value: Any, tz: tzinfo, field: str = "expiration_date") -> tuple[str 
         return None, None
     day = parse_day(value, tz, field=field)
     return day.isoformat(), parse_when(day, tz, field=field).end
+
+
+def read_timestamp(value: Any, tz: tzinfo, field: str = "timestamp") -> Instant:
+    """The instant of a talk: a time, or the first instant of a day, month or year."""
+    return parse_instant(value, tz, field=field)
 
 
 def verbatim(heard: Heard, common: Common) -> list[Proposal]:

@@ -26,6 +26,9 @@ class Heard:
     rejected: tuple[Rejected, ...]
 
 
+NOTHING = Heard((), (), ())
+
+
 def read_messages(given: Any, tz: tzinfo) -> Heard:
     """Normalise a string, a message or a list of messages.
 

@@ -37,6 +37,7 @@ class Store:
         self._pid = os.getpid()
         self._engine = sqlite.make_engine(self.path, POOL_SIZE)
         self._writer = threading.Lock()
+        self._tidying = threading.Lock()
         # A database in memory has one connection, so its readers wait for its writer.
         self._reader = self._writer if self.path is None else None
 
@@ -87,16 +88,26 @@ class Store:
         except DBAPIError as fault:
             raise sqlite.translate(fault.orig or fault, self.path) from fault
 
+    def grown(self) -> bool:
+        """Whether `checkpoint` has something to do."""
+        return self.path is not None and sqlite.wal_bytes(self.path) > sqlite.CHECKPOINT_BYTES
+
     def checkpoint(self) -> None:
-        """Tidy up after writes; cheap when there is nothing to do, and never needed for correctness."""
-        if self.path is not None and not self._closed:
-            sqlite.checkpoint(self._engine, self.path)
+        """Tidy up after writes; never needed for correctness."""
+        with self._tidying:
+            if not self._closed:
+                sqlite.checkpoint(self._engine)
+
+    def size(self) -> int:
+        """Bytes of the store's files; 0 for one in memory."""
+        return 0 if self.path is None else sqlite.file_bytes(self.path) + sqlite.wal_bytes(self.path)
 
     def close(self) -> None:
         """Give back all connections. Closing twice is fine; any other call afterwards raises."""
-        if not self._closed:
-            self._closed = True
-            self._engine.dispose(close=self._pid == os.getpid())
+        with self._tidying:
+            if not self._closed:
+                self._closed = True
+                self._engine.dispose(close=self._pid == os.getpid())
 
     def _check(self) -> None:
         if self._closed:

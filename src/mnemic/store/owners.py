@@ -18,6 +18,7 @@ from sqlalchemy import (
     or_,
     select,
     text,
+    true,
     update,
 )
 
@@ -115,7 +116,7 @@ def _values(scope: Scope) -> dict[str, str]:
 @lru_cache(maxsize=256)
 def _states(shape: Shape) -> Select[Any]:
     """One statement per shape of scope, so that it is built and compiled once."""
-    seen = [and_(*(_is(name, f"{name}_{i}") for name in names)) for i, names in enumerate(shape)]
+    seen = [and_(true(), *(_is(name, f"{name}_{i}") for name in names)) for i, names in enumerate(shape)]
     return (
         select(owner).where(owner.c.tenant == bindparam("tenant"), or_(false(), *seen)).order_by(owner.c.id)
     )

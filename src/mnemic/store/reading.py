@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -17,6 +17,7 @@ from sqlalchemy import (
     and_,
     bindparam,
     case,
+    exists,
     false,
     func,
     or_,
@@ -25,8 +26,10 @@ from sqlalchemy import (
 )
 
 from ..clock import Instant
+from ..filters import EVERYTHING, Node, type_fault
 from ..records import Entry, Item, Owner, Source, StoredMessage
 from ..scope import ID_FIELDS, Scope
+from . import filter_sql
 from . import schema as s
 from .owners import owners_in
 
@@ -89,15 +92,19 @@ def _items_by_version() -> Select[Any]:
     )
 
 
-def place_of(tx: Connection, scope: Scope, uid: str, *, tenant_wide: bool) -> Place | None:
-    """Where a memory lies: (owner_id, memory_no), if the scope may see it.
+def place_of(tx: Connection, scope: Scope, uid: str) -> Place | None:
+    """Where a memory lies, (owner_id, memory_no), if the scope may see it, retired ones too.
 
-    `tenant_wide` asks only that it belongs to the scope's tenant.
+    A pattern without any id stands for the whole tenant.
     """
-    owners = select(s.owner.c.id).where(s.owner.c.tenant == scope.tenant) if tenant_wide else owners_in(scope)
-    query = select(s.memory.c.owner_id, s.memory.c.no).where(
-        s.memory.c.uid == uid, s.memory.c.owner_id.in_(owners)
-    )
+    m = s.memory.c
+    query = select(m.owner_id, m.no).where(m.uid == uid, m.owner_id.in_(owners_in(scope)))
+    for run_id in {pattern.run_id for pattern in scope.patterns} - {None}:
+        label = s.memory_run.c
+        labelled = exists().where(
+            label.owner_id == m.owner_id, label.memory_no == m.no, label.run_id == run_id
+        )
+        query = query.where(labelled)
     row = tx.execute(query).first()
     return None if row is None else (row.owner_id, row.no)
 
@@ -118,22 +125,27 @@ def item_at(tx: Connection, place: Place) -> Item | None:
     return _items(tx, rows)[0] if rows else None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Listing:
-    """What a list call asks for: owners, a condition on the rows, which states, and a page.
+    """What a list call asks for: owners, filters, which states, and a page.
 
     `after` is the sort key of the last item of the page before: (created_at, uid).
     """
 
     scope: Scope
-    condition: ColumnElement[bool]
+    tree: Node
     now: Instant
     show_deleted: bool = False
+    only_deleted: bool = False
     show_expired: bool = False
     include_superseded: bool = False
     as_of: Instant | None = None
     limit: int | None = None
     after: tuple[Instant, str] | None = None
+
+    def page(self, limit: int, after: tuple[Instant, str] | None) -> Listing:
+        """The same listing, one page of it."""
+        return replace(self, limit=limit, after=after)
 
 
 def list_items(tx: Connection, listing: Listing) -> list[Item]:
@@ -145,7 +157,7 @@ def list_items(tx: Connection, listing: Listing) -> list[Item]:
     if listing.limit is not None:
         query = query.limit(listing.limit)
     rows = tx.execute(query).all()
-    return _items(tx, rows, with_deletion=listing.show_deleted)
+    return _items(tx, rows, with_deletion=listing.show_deleted or listing.only_deleted)
 
 
 def count_items(tx: Connection, listing: Listing) -> int:
@@ -170,20 +182,46 @@ def matching_versions(tx: Connection, owner_id: int, condition: ColumnElement[bo
     return set(tx.execute(query).scalars())
 
 
-def some_item_meets(tx: Connection, listing: Listing, condition: ColumnElement[bool]) -> bool:
-    """Whether any row of the listing's scope meets a condition of its own."""
-    query = select(s.version.c.no).select_from(_JOINED).where(_in_state(listing), condition).limit(1)
-    return tx.execute(query).first() is not None
+def refuse_mixed_types(tx: Connection, listing: Listing) -> None:
+    """Raise `FilterError` where a filter compares a value with one of another type in the listing's scope."""
+    odd = filter_sql.guard_condition(listing.tree)
+    if odd is None:
+        return
+    query = select(s.memory.c.uid, s.version.c.metadata).select_from(_JOINED)
+    row = tx.execute(query.where(_in_state(listing), odd).limit(1)).first()
+    if row is not None:
+        fault = type_fault(listing.tree, row.uid, json.loads(row[1]))
+        if fault is not None:
+            raise fault
+
+
+def counts(tx: Connection, scope: Scope, now: Instant) -> dict[str, Any]:
+    """How many owners, messages and memories (by state and kind) a scope has."""
+    listing = Listing(scope=scope, tree=EVERYTHING, now=now)
+    kinds = select(s.memory.c.kind, func.count()).select_from(_JOINED).where(_in_state(listing))
+    by_kind = {str(kind): int(n) for kind, n in tx.execute(kinds.group_by(s.memory.c.kind))}
+    everything = replace(listing, show_expired=True, include_superseded=True)
+    believed = count_items(tx, everything)
+    return {
+        "owners": int(tx.execute(select(func.count()).select_from(owners_in(scope).subquery())).scalar_one()),
+        "messages": count_messages(tx, scope),
+        "memories": sum(by_kind.values()),
+        "by_kind": by_kind,
+        "superseded_or_expired": believed - sum(by_kind.values()),
+        "deleted": count_items(tx, replace(everything, only_deleted=True)),
+    }
 
 
 def _listed(listing: Listing) -> ColumnElement[bool]:
-    return and_(_in_state(listing), listing.condition)
+    return and_(_in_state(listing), filter_sql.condition(listing.tree))
 
 
 def _in_state(listing: Listing) -> ColumnElement[bool]:
     v = s.version.c
     parts: list[ColumnElement[bool]] = [v.owner_id.in_(owners_in(listing.scope))]
-    if listing.show_deleted:
+    if listing.only_deleted:
+        parts.append(_is_last_of_retired())
+    elif listing.show_deleted:
         parts.append(or_(v.tx_to.is_(None), _is_last_of_retired()))
     else:
         parts.append(v.tx_to.is_(None))

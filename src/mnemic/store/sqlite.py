@@ -80,18 +80,25 @@ def _begin(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writer else "BEGIN")
 
 
-def checkpoint(engine: Engine, path: Path) -> None:
-    """Move a large write-ahead log into the file; readers and writers go on meanwhile."""
-    wal = path.with_name(path.name + "-wal")
-    try:
-        if wal.stat().st_size < CHECKPOINT_BYTES:
-            return
-    except OSError:
-        return
+def checkpoint(engine: Engine) -> None:
+    """Move the write-ahead log into the file; readers and writers go on meanwhile."""
     with engine.connect() as connection:
         raw = connection.connection.driver_connection
         assert isinstance(raw, sqlite3.Connection)
         raw.execute("PRAGMA wal_checkpoint(PASSIVE)")
+
+
+def wal_bytes(path: Path) -> int:
+    """Size of the write-ahead log."""
+    return file_bytes(path.with_name(path.name + "-wal"))
+
+
+def file_bytes(path: Path) -> int:
+    """Size of a file; 0 when there is none."""
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
 
 
 def translate(fault: BaseException, path: Path | None) -> StoreError:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
-from sqlalchemy import Connection, Row, bindparam, insert, literal, select, text, update
+from sqlalchemy import Connection, Row, bindparam, delete, insert, literal, select, text, update
 
 from ..checks import canonical_json
 from ..clock import Instant
@@ -21,6 +21,7 @@ from ..records import (
     UNSET,
     Act,
     Batch,
+    BatchTerms,
     Embedded,
     Event,
     Message,
@@ -106,7 +107,7 @@ def _rows() -> _Rows:
     return _Rows([], [], [], [], [], [], [])
 
 
-def add(tx: Connection, batch: Batch, act: Act) -> list[Outcome]:
+def add(tx: Connection, batch: Batch, terms: BatchTerms, act: Act) -> list[Outcome]:
     """Store one episode and its proposals; the outcomes come in the order of the proposals.
 
     A proposal whose text is live already under its owner adds support and the run label to that memory and
@@ -118,16 +119,16 @@ def add(tx: Connection, batch: Batch, act: Act) -> list[Outcome]:
     live = _live(tx, state.id, keys)
     episode = numbers.next()
     tx.execute(insert(s.episode), _episode(batch, episode, state.id, act))
-    messages = _write_messages(tx, batch, episode, numbers)
+    messages = _write_messages(tx, batch, terms, episode, numbers)
     rows, outcomes = _rows(), []
-    for proposal, key, embedded in zip(batch.proposals, keys, batch.embedded, strict=True):
+    for proposal, key, embedded in zip(batch.proposals, keys, _embedded(batch, terms), strict=True):
         found = live.get((proposal.kind, key))
         if found is None:
             memory_no, uid = numbers.next(), str(uuid4())
             live[proposal.kind, key] = (memory_no, uid)
             rows.memory.append(_memory(proposal, key, memory_no, uid, episode, state.id, act.at))
             first = _version(proposal, memory_no, numbers.next(), batch.observed_at, state.id, act.at)
-            _open(rows, first, embedded, batch.space_id)
+            _open(rows, first, embedded)
             rows.change.append(_change(state.id, numbers, Event.ADD, act, memory_no, opened=first["no"]))
             outcomes.append(Outcome(uid, proposal.content.text, Event.ADD, proposal.closes))
         else:
@@ -144,6 +145,15 @@ def add(tx: Connection, batch: Batch, act: Act) -> list[Outcome]:
             _supersede(tx, numbers, proposal, outcome.uid, batch.observed_at, act)
     numbers.save(tx)
     return outcomes
+
+
+def _embedded(batch: Batch, terms: BatchTerms) -> Iterable[Embedded]:
+    if batch.vectors is None:
+        return map(Embedded, terms.proposals)
+    return (
+        Embedded(data, vector, batch.space_id)
+        for data, vector in zip(terms.proposals, batch.vectors, strict=True)
+    )
 
 
 def _live(tx: Connection, owner_id: int, keys: Sequence[str]) -> dict[tuple[str, str], tuple[int, str]]:
@@ -166,7 +176,9 @@ def _episode(batch: Batch, no: int, owner_id: int, act: Act) -> Values:
     }
 
 
-def _write_messages(tx: Connection, batch: Batch, episode: int, numbers: Numbers) -> list[int]:
+def _write_messages(
+    tx: Connection, batch: Batch, terms: BatchTerms, episode: int, numbers: Numbers
+) -> list[int]:
     """Write the messages; those that become memories word for word keep their terms there."""
     owner_id = numbers.state.id
     nos = [numbers.next() for _ in batch.messages]
@@ -177,13 +189,13 @@ def _write_messages(tx: Connection, batch: Batch, episode: int, numbers: Numbers
             for i, (message, no) in enumerate(zip(batch.messages, nos, strict=True))
         ]
         tx.execute(insert(s.message), rows)
-    terms = [
+    lent = [
         {"owner_id": owner_id, "message_no": no, "data": data}
-        for i, (no, data) in enumerate(zip(nos, batch.message_terms, strict=True))
+        for i, (no, data) in enumerate(zip(nos, terms.messages, strict=True))
         if i not in verbatim
     ]
-    if terms:
-        tx.execute(insert(s.message_terms), terms)
+    if lent:
+        tx.execute(insert(s.message_terms), lent)
     return nos
 
 
@@ -249,12 +261,12 @@ def _version(
     }
 
 
-def _open(rows: _Rows, version: Values, embedded: Embedded, space_id: int | None) -> None:
+def _open(rows: _Rows, version: Values, embedded: Embedded) -> None:
     key = {"owner_id": version["owner_id"], "version_no": version["no"]}
     rows.version.append(version)
     rows.terms.append({**key, "data": embedded.terms})
-    if embedded.vector is not None and space_id is not None:
-        rows.vector.append({**key, "space_id": space_id, "data": embedded.vector})
+    if embedded.vector is not None:
+        rows.vector.append({**key, "space_id": embedded.space_id, "data": embedded.vector})
 
 
 def _change(
@@ -328,7 +340,7 @@ def _replace(
     numbers: Numbers,
     row: AnyRow,
     changed: Mapping[str, Any],
-    embedded: tuple[Embedded, int | None] | None,
+    embedded: Embedded | None,
     event: Event,
     act: Act,
 ) -> None:
@@ -347,7 +359,7 @@ def _replace(
         tx.execute(insert(s.version), opened)
         _copy_index_rows(tx, owner_id, row.no, new_no)
     else:
-        _open(rows, opened, *embedded)
+        _open(rows, opened, embedded)
     rows.change.append(_change(owner_id, numbers, event, act, row.memory_no, opened=new_no, closed=closed))
     rows.write(tx)
 
@@ -365,13 +377,13 @@ def revise(
     tenant: str,
     place: tuple[int, int],
     revision: Revision,
-    embedded: tuple[Embedded, int | None] | None,
+    embedded: Embedded | None,
     act: Act,
-) -> None:
-    """Give a believed memory a new version. `place` is (owner_id, memory_no).
+) -> bool:
+    """Give a believed memory a new version; False where nothing changes. `place` is (owner_id, memory_no).
 
-    `embedded` goes with a changed text, and may be None when the text is not changed. A revision that
-    changes nothing writes nothing. Raises `NotFoundError` for a retired memory, `DuplicateError` where the
+    `embedded` goes with a changed text, and may be None when the text is not changed. Raises
+    `NotFoundError` for a retired memory, `DuplicateError` where the
     new text is live under another memory of the owner.
     """
     owner_id, memory_no = place
@@ -381,13 +393,14 @@ def revise(
         raise NotFoundError("The memory was deleted; restore it before updating it.")
     changed = _changes(row, revision)
     if not changed:
-        return
+        return False
     numbers = Numbers(state)
     if "text" in changed:
         key = live_key(changed["text"], row.event_date)
         _claim_key(tx, owner_id, memory_no, row.kind, key, live=row.successor_no is None)
     _replace(tx, numbers, row, changed, embedded if "text" in changed else None, Event.UPDATE, act)
     numbers.save(tx)
+    return True
 
 
 def _changes(row: AnyRow, revision: Revision) -> Values:
@@ -446,3 +459,75 @@ def restore(tx: Connection, tenant: str, place: tuple[int, int], act: Act) -> bo
     _replace(tx, numbers, row, {}, None, Event.RESTORE, act)
     numbers.save(tx)
     return True
+
+
+def retire_all(
+    tx: Connection, tenant: str, places: Sequence[tuple[int, int]], run_ids: frozenset[str], act: Act
+) -> list[tuple[int, int]]:
+    """Retire many believed memories and return the places of those retired.
+
+    Where the deletion is bound to runs (`run_ids`), a memory that was also stated outside them only loses
+    their labels: what another run said stays.
+    """
+    retired: list[tuple[int, int]] = []
+    for owner_id in sorted({place[0] for place in places}):
+        memory_nos = sorted(no for owner, no in places if owner == owner_id)
+        numbers = Numbers(lock_owner(tx, tenant, owner_id))
+        kept = _unlabel(tx, owner_id, memory_nos, run_ids) if run_ids else set()
+        gone = [no for no in memory_nos if no not in kept]
+        changes = [_change(owner_id, numbers, Event.NONE, act, no) for no in sorted(kept)]
+        opened = _open_numbers(tx, owner_id, gone)
+        for no in gone:
+            changes.append(_change(owner_id, numbers, Event.DELETE, act, no, closed=opened[no]))
+        if gone:
+            tx.execute(_CLOSE, [{"owner": owner_id, "version": opened[no], "at": act.at} for no in gone])
+            tx.execute(_SET_KEY, [{"owner": owner_id, "memory": no, "key": None} for no in gone])
+        if changes:
+            tx.execute(insert(s.change), changes)
+        numbers.save(tx)
+        retired.extend((owner_id, no) for no in gone)
+    return retired
+
+
+def _unlabel(tx: Connection, owner_id: int, memory_nos: Sequence[int], run_ids: frozenset[str]) -> set[int]:
+    """Take the labels of `run_ids` from those memories that have others too; return these memories."""
+    label = s.memory_run.c
+    kept: set[int] = set()
+    for some in _chunks(memory_nos):
+        others = select(label.memory_no).where(
+            label.owner_id == owner_id, label.memory_no.in_(some), label.run_id.not_in(run_ids)
+        )
+        kept.update(tx.execute(others).scalars())
+    for some in _chunks(sorted(kept)):
+        tx.execute(
+            delete(s.memory_run).where(
+                label.owner_id == owner_id, label.memory_no.in_(some), label.run_id.in_(run_ids)
+            )
+        )
+    return kept
+
+
+def _open_numbers(tx: Connection, owner_id: int, memory_nos: Sequence[int]) -> dict[int, int]:
+    v = s.version.c
+    found: dict[int, int] = {}
+    for some in _chunks(memory_nos):
+        query = select(v.memory_no, v.no).where(
+            v.owner_id == owner_id, v.memory_no.in_(some), v.tx_to.is_(None)
+        )
+        found.update({row.memory_no: row.no for row in tx.execute(query)})
+    return found
+
+
+def _chunks(numbers: Sequence[int], size: int = 500) -> Iterable[Sequence[int]]:
+    return (numbers[i : i + size] for i in range(0, len(numbers), size))
+
+
+def erase_tenant(tx: Connection, tenant: str) -> None:
+    """Remove every row of a tenant from every table; the embedding space too when the store is empty then."""
+    owners = select(s.owner.c.id).where(s.owner.c.tenant == tenant)
+    for table in reversed(s.tables.sorted_tables):
+        if table in s.OWNED:
+            tx.execute(delete(table).where(table.c.owner_id.in_(owners)))
+    tx.execute(delete(s.owner).where(s.owner.c.tenant == tenant))
+    if tx.execute(select(s.owner.c.id).limit(1)).first() is None:
+        tx.execute(delete(s.space))

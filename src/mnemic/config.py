@@ -1,0 +1,168 @@
+"""Settings: typed, closed to unknown keys, and each with a source that can be shown.
+
+One order everywhere: arguments, then environment (`MNEMIC_...`), then the config file, then the default.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from .checks import shown
+from .errors import ConfigError, nearest
+
+ENV_PREFIX = "MNEMIC_"
+SECRET_KEYS = frozenset({"api_key"})
+
+# mem0's top-level keys that mean nothing here, and what to do instead.
+FOREIGN_KEYS = {
+    "vector_store": "vectors are kept in mnemic's own store, so name that with `store` instead",
+    "graph_store": "relations are kept in mnemic's own store, so leave graph_store out",
+    "history_db_path": "the history is kept in mnemic's own store, so name that with `store` instead",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Config:
+    """All settings of one `Memory`.
+
+    store: a file path, ":memory:", or None for `memory.db` in the data directory. tenant: whose data this
+    instance may touch at all. embedder, llm: a name, a mapping of settings, or an object (see `models`).
+    timezone: IANA name in which naive times and days are read; None is UTC. index_mb: memory that search
+    indexes may hold, in MiB. sources: where each given value came from ("argument", "env", "file").
+    """
+
+    store: str | None = None
+    tenant: str = "default"
+    embedder: Any = None
+    llm: Any = None
+    timezone: str | None = None
+    index_mb: int = 512
+    sources: Mapping[str, str] = field(default_factory=dict)
+
+
+KEYS = tuple(f.name for f in fields(Config) if f.name != "sources")
+
+
+def data_directory(environ: Mapping[str, str] = os.environ) -> Path:
+    """Where stores and the config file lie by default: `MNEMIC_HOME`, else the user's data directory."""
+    home = environ.get("MNEMIC_HOME")
+    if home:
+        return Path(home)
+    from platformdirs import user_data_path
+
+    return user_data_path("mnemic", appauthor=False)
+
+
+def load(given: Mapping[str, Any], environ: Mapping[str, str] = os.environ) -> Config:
+    """The settings in force. None among `given` counts as not given.
+
+    Raises `ConfigError` with path, value and nearest known key for anything unknown or of a wrong type.
+    """
+    layers = (
+        ("argument", {key: value for key, value in given.items() if value is not None}),
+        ("env", _from_environ(environ)),
+        ("file", _from_file(environ)),
+    )
+    values: dict[str, Any] = {}
+    sources: dict[str, str] = {}
+    for source, layer in layers:
+        for key, value in _translated(layer).items():
+            if key not in values:
+                values[key], sources[key] = value, source
+    _check(values)
+    return Config(**values, sources=sources)
+
+
+def shown_settings(config: Config) -> list[tuple[str, str, str]]:
+    """Each setting as (name, value, source), secrets masked."""
+    rows = []
+    for key in KEYS:
+        value = getattr(config, key)
+        rows.append((key, _masked(value), config.sources.get(key, "default")))
+    return rows
+
+
+def _masked(value: Any) -> str:
+    if isinstance(value, Mapping):
+        inner = {k: "***" if k in SECRET_KEYS and v else v for k, v in value.items()}
+        return str(inner)
+    return str(value)
+
+
+def _from_environ(environ: Mapping[str, str]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key in KEYS:
+        name = f"{ENV_PREFIX}{key.upper()}"
+        section = {
+            rest.removeprefix(f"{name}_").lower(): value
+            for rest, value in environ.items()
+            if rest.startswith(f"{name}_") and value
+        }
+        if section and key in ("embedder", "llm"):
+            found[key] = {**({"provider": environ[name]} if environ.get(name) else {}), **section}
+        elif environ.get(name):
+            found[key] = environ[name]
+    if "index_mb" in found and found["index_mb"].isdigit():
+        found["index_mb"] = int(found["index_mb"])
+    return found
+
+
+def _from_file(environ: Mapping[str, str]) -> dict[str, Any]:
+    named = environ.get("MNEMIC_CONFIG")
+    path = Path(named) if named else data_directory(environ) / "config.toml"
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError as fault:
+        if named:
+            raise ConfigError(f"MNEMIC_CONFIG names {named!r}, which does not exist.") from fault
+        return {}
+    except (OSError, UnicodeDecodeError) as fault:
+        raise ConfigError(f"The config file {path} cannot be read: {fault}") from fault
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as fault:
+        raise ConfigError(f"The config file {path} is not valid TOML: {fault}") from fault
+
+
+def _translated(layer: Mapping[str, Any]) -> dict[str, Any]:
+    """A layer in our keys: mem0's `{provider, config}` sections are flattened, foreign stores refused."""
+    found: dict[str, Any] = {}
+    for key, value in layer.items():
+        if key in FOREIGN_KEYS:
+            raise ConfigError(f"{key} = {shown(value)} is not supported: {FOREIGN_KEYS[key]}.")
+        if key == "version":
+            continue
+        if key not in KEYS:
+            known = ", ".join(KEYS)
+            raise ConfigError(f"Unknown setting {key!r}{nearest(str(key), KEYS)}; known are {known}.")
+        found[key] = _flat(value) if key in ("embedder", "llm") else value
+    return found
+
+
+def _flat(section: Any) -> Any:
+    """mem0's `{"provider": p, "config": {...}}` as one mapping in our keys."""
+    if not isinstance(section, Mapping) or "config" not in section:
+        return section
+    provider = section.get("provider", "openai")
+    inner = dict(section["config"] or {})
+    renamed = {"embedding_dims": "dims", f"{provider}_base_url": "base_url"}
+    return {"provider": provider, **{renamed.get(key, key): value for key, value in inner.items()}}
+
+
+def _check(values: Mapping[str, Any]) -> None:
+    for key in ("store", "tenant", "timezone"):
+        value = values.get(key)
+        if value is not None and not (isinstance(value, str) and value.strip()):
+            raise ConfigError(f"{key} must be a non-empty string, not {shown(value)}.")
+    size = values.get("index_mb", 1)
+    if isinstance(size, bool) or not isinstance(size, int) or size < 1:
+        raise ConfigError(f"index_mb must be a whole number of MiB from 1 on, not {shown(size)}.")
+    store = values.get("store")
+    if store is not None and "://" in store:
+        scheme = store.partition("://")[0]
+        raise ConfigError(f"store has the scheme {scheme!r}; accepted are a file path and ':memory:'.")

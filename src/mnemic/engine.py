@@ -1,0 +1,566 @@
+"""The engine: one short method per verb, wiring scope, ingest, recall and store.
+
+The methods are written once, asynchronously; their docstrings are the contracts of `Memory` and `AsyncMemory`.
+Model calls are awaited here; each store transaction and all CPU work is one hop into the worker pool.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from os import PathLike, fspath
+from time import perf_counter
+from typing import Any, Self, TypeVar
+from uuid import uuid4
+
+from . import checks, config, filters, shapes
+from .errors import ConfigError, NotFoundError, ScopeError, ValidationError
+from .ingest import given
+from .ingest import messages as heard
+from .ingest.commit import commit, packed_terms
+from .parts import Parts, off_loop
+from .recall import answers
+from .recall.search import Request, search
+from .records import UNSET, Act, Batch, Embedded, Item, Revision
+from .scope import ID_FIELDS, Pattern, Scope, clean_id, read_scope, write_scope
+from .store import reading, writing
+from .store.database import Store
+from .store.reading import Listing, Place
+from .text.pack import term_hash
+from .text.tokens import query_terms
+
+T = TypeVar("T")
+Ids = Mapping[str, Any]
+Filters = Mapping[str, Any]
+
+NO_IDS: Ids = dict.fromkeys(ID_FIELDS)
+NO_FILTER = (
+    "At least one filter is required to delete all memories. If you want to delete all memories,"
+    " use the `reset()` method."
+)
+
+
+class Engine:
+    """The verbs over one set of parts, bound to ids or not."""
+
+    def __init__(self, parts: Parts, bound: Ids = NO_IDS) -> None:
+        self._parts = parts
+        self._bound = bound
+
+    @classmethod
+    def configured(cls, store: Any, settings: Mapping[str, Any]) -> Self:
+        """An engine for a store (path, or a mapping as whole configuration) and settings; nothing opened yet."""
+        if isinstance(store, Mapping):
+            if settings:
+                raise ConfigError("Give either a configuration mapping or keyword settings, not both.")
+            return cls(Parts(config.load(store)))
+        path = fspath(store) if isinstance(store, PathLike) else store
+        return cls(Parts(config.load({"store": path, **settings})))
+
+    def scoped(self, **ids: Any) -> Self:
+        """The same engine bound to ids."""
+        return type(self)(self._parts, self._ids(**ids))
+
+    async def open(self) -> None:
+        """Open the store and check that its vectors are the embedder's.
+
+        Raises `StoreError` when it cannot be opened, `EmbedderMismatchError` for another model's vectors.
+        """
+        await off_loop(self._parts.store)
+        await self._parts.space()
+
+    async def close(self) -> None:
+        """Give back files and connections. Closing twice is fine; other calls afterwards raise."""
+        await off_loop(self._parts.close)
+        if self._parts.embedder is not None:
+            await self._parts.embedder.close()
+
+    async def add(
+        self,
+        messages: Any = None,
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        app_id: str | None = None,
+        run_id: str | None = None,
+        facts: Sequence[Any] | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        timestamp: Any = None,
+        expiration_date: Any = None,
+        infer: bool = True,
+    ) -> shapes.AddResult:
+        """Keep what was said, or what is known.
+
+        messages: a string, a message or a list of messages (`role`, `content`, optional `name`, `timestamp`).
+        With `infer=False` each is kept word for word as a memory, system messages aside. facts: statements to
+        keep as they are (strings, or dicts with text, valid_from, valid_to, event_date, metadata, categories,
+        expiration_date, source, attributed_to); `source` numbers the messages of this call that state it.
+        metadata: any JSON dict, kept and returned as given. timestamp: when it was said (default: now).
+        expiration_date: the last day it is kept. At least one id says whose it is; run_id is a label.
+
+        Returns `results` (one per memory: id, memory, event ADD, or NONE with the existing id for a repeat),
+        `rejected` (what was left out and why), `extractor`, `usage`, `trace_id`. All or nothing is stored.
+        Raises `ValidationError` before anything is written, `EmbedderError`, `StoreError`.
+        """
+        began = perf_counter()
+        owner, run = write_scope(self._tenant, self._ids(user_id, agent_id, app_id, run_id))
+        checks.check_flag(infer, "infer")
+        if messages is None and facts is None:
+            raise ValidationError("Give messages or facts: there is nothing to add.")
+        tz, now = self._parts.tz, self._parts.clock()
+        told = None if timestamp is None else given.read_timestamp(timestamp, tz)
+        common = given.Common(checks.check_metadata(metadata), given.expiry(expiration_date, tz), told, tz)
+        talk = heard.NOTHING if messages is None else heard.read_messages(messages, tz)
+        if facts is not None:
+            proposals, extractor = given.given_facts(facts, talk, common), "given"
+        elif not infer:
+            proposals, extractor = given.verbatim(talk, common), "verbatim"
+        else:
+            raise ConfigError(
+                "infer=True needs an extractor, and none is configured.",
+                suggestion="Use infer=False to keep messages word for word, or facts=[...] to state them.",
+            )
+        texts = [proposal.content.text for proposal in proposals]
+        vectors, space_id = await self._vectors(texts)
+        observed_at = now if told is None else told
+        batch = Batch(owner, run, observed_at, talk.messages, tuple(proposals), vectors, space_id)
+        act = Act(trace_id=uuid4().hex, at=now)
+        outcomes = await off_loop(lambda: commit(self._parts.store(), batch, act))
+        usage = shapes.Usage(
+            llm_calls=0,
+            embedded=0 if vectors is None else len(vectors),
+            ms=round((perf_counter() - began) * 1000, 3),
+        )
+        return shapes.add_result(batch, outcomes, talk.rejected, extractor, act.trace_id, usage)
+
+    async def search(
+        self,
+        query: str,
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        app_id: str | None = None,
+        run_id: str | None = None,
+        filters: Filters | None = None,
+        top_k: int | None = None,
+        limit: int | None = None,
+        threshold: float | None = None,
+        rerank: bool = False,
+        explain: bool = False,
+        show_expired: bool = False,
+        include_superseded: bool = False,
+        as_of: Any = None,
+    ) -> shapes.SearchResult:
+        """Find the memories that a question needs, best first.
+
+        The ids, as keywords or in `filters`, say whose memories may be seen. filters: mem0's grammar over
+        columns and metadata. top_k (or limit): how many at most, 20 if not given. threshold: least score,
+        0 to 1, applied last. show_expired, include_superseded: also what is past its day, or was replaced.
+        as_of: what held at that time. explain: how each hit came about. rerank needs a reranker; without one
+        a notice says so.
+
+        Returns `results`, each with `score` in 0..1, absolute (a nonsense query scores below 0.3), falling
+        along the list; `notice` says why there are none. Raises `ValidationError`, `EmbedderError`,
+        `StoreError`; never an empty list for an outage.
+        """
+        text = checks.check_query(query)
+        count = _count(top_k, limit)
+        least = checks.check_threshold(threshold)
+        for name, flag in (("rerank", rerank), ("explain", explain), ("show_expired", show_expired)):
+            checks.check_flag(flag, name)
+        scope, tree = self._read_scope(filters, self._ids(user_id, agent_id, app_id, run_id))
+        space = await self._parts.space()
+        vectors = None if space is None else await self._parts.embed([text], "query")
+        groups = tuple(tuple(term_hash(term) for term in group) for group in query_terms(text))
+        request = Request(
+            scope=scope,
+            tree=tree,
+            query=answers.query(groups, vectors, space),
+            limit=count,
+            now=self._parts.clock(),
+            show_expired=show_expired,
+            include_superseded=checks.check_flag(include_superseded, "include_superseded"),
+            as_of=None if as_of is None else given.read_timestamp(as_of, self._parts.tz, "as_of"),
+        )
+        space_id = None if space is None else space.id
+        found = await off_loop(lambda: search(self._parts.store(), self._parts.indexes, request, space_id))
+        return answers.search_result(found, least, explain=explain, rerank=rerank, dense=vectors is not None)
+
+    async def get(
+        self,
+        memory_id: str,
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        app_id: str | None = None,
+        run_id: str | None = None,
+    ) -> shapes.MemoryItem | None:
+        """The memory with this id, also when expired or superseded; None when there is none or it is deleted.
+
+        Ids, when given, guard the access: another owner's memory is not found.
+        """
+        scope = self._guard(self._ids(user_id, agent_id, app_id, run_id))
+        uid = _memory_id(memory_id)
+
+        def work() -> Item | None:
+            with self._parts.store().read() as tx:
+                place = reading.place_of(tx, scope, uid)
+                return None if place is None else reading.item_at(tx, place)
+
+        item = await off_loop(work)
+        return None if item is None else {**shapes.memory_item(item), "score": None}
+
+    async def get_all(
+        self,
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        app_id: str | None = None,
+        run_id: str | None = None,
+        filters: Filters | None = None,
+        top_k: int | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+        show_expired: bool = False,
+        show_deleted: bool = False,
+        include_superseded: bool = False,
+        as_of: Any = None,
+    ) -> shapes.ListResult:
+        """All memories of a scope that meet the filters, newest first, a page at a time.
+
+        top_k (or limit): items a page, 20 if not given. cursor: the `next` of the page before; pages stay
+        stable while memories are added. Returns `results`, `total` over all pages, `next` and `truncated`.
+        """
+        listing = self._listing(
+            filters,
+            self._ids(user_id, agent_id, app_id, run_id),
+            show_expired=checks.check_flag(show_expired, "show_expired"),
+            show_deleted=checks.check_flag(show_deleted, "show_deleted"),
+            include_superseded=checks.check_flag(include_superseded, "include_superseded"),
+            as_of=None if as_of is None else given.read_timestamp(as_of, self._parts.tz, "as_of"),
+        )
+        return await self._page(listing, _count(top_k, limit), cursor)
+
+    async def trash(
+        self,
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        app_id: str | None = None,
+        run_id: str | None = None,
+        filters: Filters | None = None,
+        top_k: int | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> shapes.ListResult:
+        """The deleted memories of a scope with who deleted them, when and why; paged like `get_all`."""
+        ids = self._ids(user_id, agent_id, app_id, run_id)
+        listing = self._listing(filters, ids, only_deleted=True, show_expired=True, include_superseded=True)
+        return await self._page(listing, _count(top_k, limit), cursor)
+
+    async def update(
+        self,
+        memory_id: str,
+        text: str | None = None,
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        app_id: str | None = None,
+        run_id: str | None = None,
+        data: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        replace_metadata: bool = False,
+        expiration_date: Any = UNSET,
+        actor: str | None = None,
+        reason: str | None = None,
+    ) -> shapes.ChangeResult:
+        """Give a memory a new version; the old one stays in its history.
+
+        text (mem0 1.x: data): the new text; metadata is merged at its top level, or replaces the old with
+        `replace_metadata`; expiration_date: a day, or None for no end. What is not given stays as it is.
+        actor, reason: who changes it and why. Raises `NotFoundError`, `DuplicateError` where the new text is
+        live under another memory of the owner, `ValidationError` when there is nothing to change.
+        """
+        scope = self._guard(self._ids(user_id, agent_id, app_id, run_id))
+        uid, wanted = _memory_id(memory_id), text if text is not None else data
+        if wanted is None and metadata is None and expiration_date is UNSET:
+            raise ValidationError("At least one of text, metadata, or expiration_date must be provided.")
+        expires = UNSET if expiration_date is UNSET else given.expiry(expiration_date, self._parts.tz)
+        revision = Revision(
+            text=None if wanted is None else checks.check_text(wanted, "text"),
+            metadata=checks.check_metadata(metadata),
+            replace_metadata=checks.check_flag(replace_metadata, "replace_metadata"),
+            expires=expires,
+        )
+        vectors, space_id = await self._vectors([] if revision.text is None else [revision.text])
+        act = self._act(actor, reason)
+
+        def work(store: Store, place: Place) -> bool:
+            embedded = None
+            if revision.text is not None:
+                vector = None if vectors is None else vectors[0]
+                embedded = Embedded(packed_terms(revision.text), vector, space_id)
+            with store.write() as tx:
+                return writing.revise(tx, self._tenant, place, revision, embedded, act)
+
+        changed = await self._at(scope, uid, work)
+        event = "UPDATE" if changed else "NONE"
+        return {"message": "Memory updated successfully!", "id": uid, "event": event}
+
+    async def delete(
+        self,
+        memory_id: str,
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        app_id: str | None = None,
+        run_id: str | None = None,
+        actor: str | None = None,
+        reason: str | None = None,
+    ) -> shapes.ChangeResult:
+        """Retire a memory: it is found no more, stays in history and trash, and can be restored.
+
+        Raises `NotFoundError` when there is none or it is deleted already.
+        """
+        scope = self._guard(self._ids(user_id, agent_id, app_id, run_id))
+        uid, act = _memory_id(memory_id), self._act(actor, reason)
+
+        def work(store: Store, place: Place) -> None:
+            with store.write() as tx:
+                writing.retire(tx, self._tenant, place, act)
+
+        await self._at(scope, uid, work)
+        return {"message": "Memory deleted successfully!", "id": uid, "event": "DELETE"}
+
+    async def restore(
+        self,
+        memory_id: str,
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        app_id: str | None = None,
+        run_id: str | None = None,
+        actor: str | None = None,
+        reason: str | None = None,
+    ) -> shapes.ChangeResult:
+        """Bring a deleted memory back as it was; one that is not deleted stays (event NONE).
+
+        Raises `NotFoundError`, or `DuplicateError` where its text is live under another memory by now.
+        """
+        scope = self._guard(self._ids(user_id, agent_id, app_id, run_id))
+        uid, act = _memory_id(memory_id), self._act(actor, reason)
+
+        def work(store: Store, place: Place) -> bool:
+            with store.write() as tx:
+                return writing.restore(tx, self._tenant, place, act)
+
+        restored = await self._at(scope, uid, work)
+        event = "RESTORE" if restored else "NONE"
+        return {"message": "Memory restored successfully!", "id": uid, "event": event}
+
+    async def delete_all(
+        self,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        run_id: str | None = None,
+        *,
+        app_id: str | None = None,
+        filters: Filters | None = None,
+        dry_run: bool = False,
+        actor: str | None = None,
+        reason: str | None = None,
+    ) -> shapes.ChangeResult:
+        """Delete every memory of a scope that meets the filters, in one transaction.
+
+        Within a run, a memory that was stated outside it too only loses the run's label. dry_run: only tell
+        the ids, as `would_delete`. Returns how many were `deleted`. Raises `ScopeError` without any id.
+        """
+        ids = self._ids(user_id, agent_id, app_id, run_id)
+        if filters is None and all(value is None for value in ids.values()):
+            raise ScopeError(NO_FILTER)
+        listing = self._listing(filters, ids, show_expired=True, include_superseded=True)
+        act, runs = self._act(actor, reason), _runs_of(listing.scope)
+        if checks.check_flag(dry_run, "dry_run"):
+            page = await self._page(listing, None, None)
+            ids_found = [item["id"] for item in page["results"]]
+            return {"message": "Nothing was deleted.", "would_delete": ids_found}
+
+        def work() -> int:
+            store = self._parts.store()
+            with store.write() as tx:
+                reading.refuse_mixed_types(tx, listing)
+                places = reading.listed_places(tx, listing)
+                return len(writing.retire_all(tx, self._tenant, places, runs, act))
+
+        return {"message": "Memories deleted successfully!", "deleted": await off_loop(work)}
+
+    async def history(
+        self,
+        memory_id: str,
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        app_id: str | None = None,
+        run_id: str | None = None,
+    ) -> list[shapes.HistoryItem]:
+        """Every change of a memory, oldest first: mem0's ten keys, then actor, reason and both metadata.
+
+        Events are ADD, UPDATE, SUPERSEDE, DELETE, RESTORE. An unknown id has no history: an empty list.
+        """
+        scope = self._guard(self._ids(user_id, agent_id, app_id, run_id))
+        uid = _memory_id(memory_id)
+
+        def work() -> list[shapes.HistoryItem]:
+            with self._parts.store().read() as tx:
+                place = reading.place_of(tx, scope, uid)
+                entries = [] if place is None else reading.history(tx, place)
+            return [shapes.history_item(entry) for entry in entries]
+
+        return await off_loop(work)
+
+    async def messages(
+        self,
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        app_id: str | None = None,
+        run_id: str | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> shapes.MessageList:
+        """The messages of a scope word for word, in the order they were said, 100 a page if not told.
+
+        They are the ground truth: deleting or updating memories leaves them as they are.
+        """
+        scope, _ = read_scope(self._tenant, self._ids(user_id, agent_id, app_id, run_id))
+        count = 100 if limit is None else checks.check_count(limit, "limit")
+        after = shapes.read_cursor(cursor, (int, int, int))
+
+        def work() -> shapes.MessageList:
+            with self._parts.store().read() as tx:
+                found = reading.messages(tx, scope, limit=count + 1, after=after)
+                return shapes.message_page(found, count, reading.count_messages(tx, scope))
+
+        return await off_loop(work)
+
+    async def stats(
+        self,
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        app_id: str | None = None,
+        run_id: str | None = None,
+    ) -> dict[str, Any]:
+        """Counts of a scope, or of the whole tenant without ids: owners, messages, memories by state and kind.
+
+        With them the store's path and size in bytes, and its embedding model.
+        """
+        scope = self._guard(self._ids(user_id, agent_id, app_id, run_id))
+        now, space = self._parts.clock(), await self._parts.space()
+
+        def work() -> dict[str, Any]:
+            store = self._parts.store()
+            with store.read() as tx:
+                counts = reading.counts(tx, scope, now)
+            return {**counts, "store": str(store.path or ":memory:"), "bytes": store.size()}
+
+        model = None if space is None else {"name": space.name, "dims": space.dims}
+        return {**await off_loop(work), "embedder": model}
+
+    async def reset(self) -> None:
+        """Remove everything of this tenant, physically and for good. Not on a scoped memory: use delete_all."""
+        if any(value is not None for value in self._bound.values()):
+            raise ScopeError("reset() would reach beyond the ids this memory is bound to; use delete_all().")
+
+        def work() -> None:
+            with self._parts.store().write() as tx:
+                writing.erase_tenant(tx, self._tenant)
+
+        await off_loop(work)
+        self._parts.indexes.clear()
+        self._parts.forget_space()
+
+    @property
+    def _tenant(self) -> str:
+        return self._parts.settings.tenant
+
+    def _ids(
+        self, user_id: Any = None, agent_id: Any = None, app_id: Any = None, run_id: Any = None
+    ) -> dict[str, Any]:
+        """The ids of a call joined with those bound; raises `ScopeError` where they differ."""
+        ids = {"user_id": user_id, "agent_id": agent_id, "app_id": app_id, "run_id": run_id}
+        cleaned = {name: None if ids[name] is None else clean_id(name, ids[name]) for name in ID_FIELDS}
+        for name, bound in self._bound.items():
+            if bound is not None and cleaned[name] not in (None, bound):
+                raise ScopeError(f"{name} is bound to {bound!r} here and cannot be {cleaned[name]!r}.")
+        return {name: self._bound[name] or cleaned[name] for name in ID_FIELDS}
+
+    def _guard(self, ids: Ids) -> Scope:
+        return Scope(self._tenant, (Pattern(**ids),))
+
+    def _read_scope(self, given_filters: Filters | None, ids: Ids) -> tuple[Scope, filters.Node]:
+        tree = None if given_filters is None else filters.parse(given_filters, self._parts.tz)
+        return read_scope(self._tenant, ids, tree)
+
+    def _listing(self, given_filters: Filters | None, ids: Ids, **states: Any) -> Listing:
+        scope, tree = self._read_scope(given_filters, ids)
+        return Listing(scope=scope, tree=tree, now=self._parts.clock(), **states)
+
+    def _act(self, actor: str | None, reason: str | None) -> Act:
+        return Act(
+            trace_id=uuid4().hex,
+            at=self._parts.clock(),
+            actor=None if actor is None else checks.check_text(actor, "actor"),
+            reason=None if reason is None else checks.check_text(reason, "reason"),
+        )
+
+    async def _vectors(self, texts: Sequence[str]) -> tuple[tuple[bytes, ...] | None, int | None]:
+        """The float32 bytes of each text's vector and the space they lie in; None without an embedder."""
+        space = await self._parts.space_for_writing() if texts else None
+        if space is None:
+            return None, None
+        vectors = await self._parts.embed(texts, "passage")
+        assert vectors is not None
+        return tuple(vector.tobytes() for vector in vectors), space.id
+
+    async def _page(self, listing: Listing, count: int | None, cursor: str | None) -> shapes.ListResult:
+        after = shapes.read_cursor(cursor, (int, str))
+        page = listing if count is None else listing.page(count + 1, after)
+
+        def work() -> shapes.ListResult:
+            with self._parts.store().read() as tx:
+                reading.refuse_mixed_types(tx, listing)
+                return shapes.list_page(reading.list_items(tx, page), count, reading.count_items(tx, listing))
+
+        return await off_loop(work)
+
+    async def _at(self, scope: Scope, uid: str, work: Callable[[Store, Place], T]) -> T:
+        """Do something to the memory with this id, where the scope may see it."""
+
+        def found() -> T:
+            store = self._parts.store()
+            with store.read() as tx:
+                place = reading.place_of(tx, scope, uid)
+            if place is None:
+                raise NotFoundError(f"Memory with id {uid} not found")
+            return work(store, place)
+
+        return await off_loop(found)
+
+
+def _count(top_k: int | None, limit: int | None) -> int:
+    """The page size of a call: top_k, or mem0 1.x's limit; 20 if neither is given."""
+    if top_k is not None and limit is not None and top_k != limit:
+        raise ValidationError(f"top_k ({top_k}) and limit ({limit}) mean the same; give one of them.")
+    if top_k is not None:
+        return checks.check_count(top_k, "top_k")
+    return 20 if limit is None else checks.check_count(limit, "limit")
+
+
+def _memory_id(value: Any) -> str:
+    return checks.check_text(value, "memory_id").strip()
+
+
+def _runs_of(scope: Scope) -> frozenset[str]:
+    """The runs that a scope is bound to; empty when some part of it is not bound to a run."""
+    runs = {pattern.run_id for pattern in scope.patterns}
+    return frozenset() if None in runs else frozenset(run for run in runs if run is not None)

@@ -1,0 +1,27 @@
+"""The last step of an add: terms for every text, then one write transaction."""
+
+from __future__ import annotations
+
+from .. import runtime
+from ..records import Act, Batch, BatchTerms, Outcome
+from ..store import writing
+from ..store.database import Store
+from ..text.pack import pack
+from ..text.tokens import index_terms
+
+
+def packed_terms(text: str) -> bytes:
+    """The packed terms of a text."""
+    return pack(index_terms(text))
+
+
+def commit(store: Store, batch: Batch, act: Act) -> list[Outcome]:
+    """Store a batch; the outcomes come in the order of its proposals. Blocking; all or nothing."""
+    messages = tuple(packed_terms(message.content) for message in batch.messages)
+    known = {message.content: data for message, data in zip(batch.messages, messages, strict=True)}
+    proposals = tuple(known.get(p.content.text) or packed_terms(p.content.text) for p in batch.proposals)
+    with store.write() as tx:
+        outcomes = writing.add(tx, batch, BatchTerms(messages, proposals), act)
+    if store.grown():
+        runtime.current().pool.submit(store.checkpoint)
+    return outcomes

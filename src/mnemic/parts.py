@@ -1,0 +1,131 @@
+"""The parts an engine works with, opened on first use and shared by all engines scoped from it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from datetime import tzinfo
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypeVar
+
+import numpy as np
+
+from . import runtime
+from .clock import Clock, now, zone
+from .config import Config, data_directory
+from .errors import EmbedderMismatchError, StoreClosedError
+from .models.embed import Embedder, open_embedder
+from .models.embed.background import measure_background
+from .models.settings import ModelSettings
+from .recall.search import IndexCache
+from .records import Background, Space
+from .store import spaces
+from .store.database import Store
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+T = TypeVar("T")
+
+MIB = 1024 * 1024
+IN_MEMORY = ":memory:"
+
+
+async def off_loop(work: Callable[[], T], /) -> T:
+    """Run blocking work in the process's worker pool."""
+    return await runtime.current().off_loop(work)
+
+
+class Parts:
+    """Store, embedder, indexes and clock of one configuration."""
+
+    def __init__(self, settings: Config, clock: Clock = now) -> None:
+        self.settings = settings
+        self.clock = clock
+        self.tz: tzinfo = zone(settings.timezone)
+        self.embedder: Embedder | None = open_embedder(settings.embedder, ModelSettings(off_loop))
+        self.indexes = IndexCache(settings.index_mb * MIB)
+        self._store: Store | None = None
+        self._space: Space | None = None
+        self._closed = False
+        self._opening = threading.Lock()
+
+    def store(self) -> Store:
+        """The open store. Blocking on first use; call it in the pool."""
+        with self._opening:
+            if self._closed:
+                raise StoreClosedError("This memory was closed; open a new one.")
+            if self._store is None:
+                self._store = Store(self.path())
+            return self._store
+
+    def path(self) -> Path | None:
+        """The store's file; None for one in memory."""
+        if self.settings.store == IN_MEMORY:
+            return None
+        if self.settings.store is None:
+            return data_directory() / "memory.db"
+        return Path(self.settings.store).expanduser()
+
+    def close(self) -> None:
+        """Give back the store's connections. Blocking."""
+        with self._opening:
+            self._closed = True
+            if self._store is not None:
+                self._store.close()
+        self.indexes.clear()
+
+    async def space(self) -> Space | None:
+        """The space the store's vectors lie in; None while there is none.
+
+        Raises `EmbedderMismatchError` where it is not that of the configured embedder.
+        """
+        if self._space is None:
+            self._space = await off_loop(self._read_space)
+        if self._space is not None and self.embedder is not None:
+            _check_fit(self._space, self.embedder.name, self.embedder.dims)
+        return self._space
+
+    async def space_for_writing(self) -> Space | None:
+        """Like `space`, made with the configured embedder on the first write; None without an embedder."""
+        found = await self.space()
+        if found is not None or self.embedder is None:
+            return found if self.embedder is not None else None
+        background = await measure_background(self.embedder)
+        name, dims = self.embedder.name, self.embedder.dims
+        assert dims is not None, "an embedder that has embedded knows its dims"
+        self._space = await off_loop(lambda: self._claim_space(name, dims, background))
+        _check_fit(self._space, name, dims)
+        return self._space
+
+    async def embed(
+        self, texts: Sequence[str], purpose: Literal["query", "passage"]
+    ) -> NDArray[np.float32] | None:
+        """One vector per text, float32 (n, dims); None without an embedder."""
+        if self.embedder is None or not texts:
+            return None
+        return await self.embedder.embed(texts, purpose)
+
+    def forget_space(self) -> None:
+        """Read the space anew on next use; the store may have been emptied."""
+        self._space = None
+
+    def _read_space(self) -> Space | None:
+        with self.store().read() as tx:
+            return spaces.active_space(tx)
+
+    def _claim_space(self, name: str, dims: int, background: Background) -> Space:
+        with self.store().write() as tx:
+            return spaces.claim_space(tx, name, dims, background, self.clock())
+
+
+def _check_fit(space: Space, name: str, dims: int | None) -> None:
+    if space.name == name and dims in (None, space.dims):
+        return
+    size = "unknown size" if dims is None else f"{dims} dimensions"
+    raise EmbedderMismatchError(
+        f"The store holds vectors of {space.name!r} ({space.dims} dimensions), but the embedder is {name!r}"
+        f" ({size}).",
+        details={"store": space.name, "store_dims": space.dims, "embedder": name, "dims": dims},
+        suggestion=f"Open it with {space.name!r}, or change the store with: mnemic reembed --to {name}",
+    )

@@ -1,0 +1,184 @@
+"""search(), from a request to items: one hop, one snapshot of the store, whatever others write meanwhile."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from sqlalchemy import Connection
+
+from ..clock import Instant
+from ..errors import StoreBusyError
+from ..filter_masks import mask as filter_mask
+from ..filters import Leaf, Node
+from ..records import Item, OwnerState
+from ..scope import Scope
+from ..store import filter_sql, loading, owners, reading
+from ..store.database import Store
+from .fuse import Query, Ranking, rank
+from .index import ScopeIndex
+from .snapshot import NULL_INSTANT, Mask, Snapshot
+
+# More changes than this are cheaper to load anew than to apply one by one.
+RELOAD_FROM = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What one search asks for. `tree` is what is left of the filters once the scope is taken out."""
+
+    scope: Scope
+    tree: Node
+    query: Query
+    limit: int
+    now: Instant
+    show_expired: bool = False
+    include_superseded: bool = False
+    as_of: Instant | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The ranking, its items in the same order, and how many memories were there to be found."""
+
+    ranking: Ranking
+    items: tuple[Item, ...]
+    owners: int
+    memories: int
+    eligible: int
+
+
+class IndexCache:
+    """The ScopeIndexes of a store, by owner, least recently used ones dropped beyond a number of bytes."""
+
+    def __init__(self, budget: int) -> None:
+        self._budget = budget
+        self._indexes: OrderedDict[int, ScopeIndex] = OrderedDict()
+        self._lock = threading.Lock()
+        self._refreshing = threading.Lock()
+
+    def clear(self) -> None:
+        """Forget everything; the next searches load anew."""
+        with self._lock:
+            self._indexes.clear()
+
+    def fresh(self, states: Sequence[OwnerState]) -> list[Snapshot] | None:
+        """The snapshots of these owners, if all are loaded and exactly as far as the states say."""
+        with self._lock:
+            found = [self._indexes.get(state.id) for state in states]
+            for state, index in zip(states, found, strict=True):
+                if index is None or index.seq != state.seq:
+                    return None
+            for state in states:
+                self._indexes.move_to_end(state.id)
+            return [index.snapshot() for index in found if index is not None]
+
+    def refreshed(self, store: Store, scope: Scope, space_id: int | None) -> list[Snapshot]:
+        """Load or update the indexes of a scope, one caller at a time, and give their snapshots."""
+        with self._refreshing, store.read() as tx:
+            states = owners.owner_states(tx, scope)
+            return [self._refresh(tx, state, space_id) for state in states]
+
+    def _refresh(self, tx: Connection, state: OwnerState, space_id: int | None) -> Snapshot:
+        with self._lock:
+            index = self._indexes.get(state.id)
+        if index is None or not _catch_up(tx, index, state, space_id):
+            index = ScopeIndex(
+                state.owner,
+                loading.index_rows(tx, state.id, space_id),
+                loading.message_rows(tx, state.id),
+                loading.run_rows(tx, state.id),
+                state.seq,
+            )
+        with self._lock:
+            self._indexes[state.id] = index
+            self._indexes.move_to_end(state.id)
+            self._drop(keep=state.id)
+        return index.snapshot()
+
+    def _drop(self, keep: int) -> None:
+        total = sum(index.nbytes for index in self._indexes.values())
+        for owner_id in list(self._indexes):
+            if total <= self._budget:
+                break
+            if owner_id != keep:
+                total -= self._indexes.pop(owner_id).nbytes
+
+
+def _catch_up(tx: Connection, index: ScopeIndex, state: OwnerState, space_id: int | None) -> bool:
+    if index.seq == state.seq:
+        return True
+    delta = loading.changed_since(tx, state.id, index.seq, space_id, RELOAD_FROM)
+    if delta is None:
+        return False
+    gone = delta.memory_nos - {row.memory_no for row in delta.rows}
+    return index.apply(delta.rows, gone, delta.messages, delta.runs, state.seq)
+
+
+def search(store: Store, indexes: IndexCache, request: Request, space_id: int | None) -> Found:
+    """Rank what the scope may see and fetch the best items.
+
+    The ranking and the items come from one snapshot of the store: where a writer comes in between, it is
+    done again. Raises `FilterError` where a filter compares across types.
+    """
+    for _ in range(20):
+        with store.read() as tx:
+            states = owners.owner_states(tx, request.scope)
+            snapshots = indexes.fresh(states)
+            if snapshots is not None:
+                return _answer(tx, states, snapshots, request)
+        indexes.refreshed(store, request.scope, space_id)
+    raise StoreBusyError("The store changed faster than this search could follow; try again.")
+
+
+def _answer(
+    tx: Connection, states: Sequence[OwnerState], snapshots: Sequence[Snapshot], request: Request
+) -> Found:
+    masks = [
+        _eligible(tx, state, snapshot, request) for state, snapshot in zip(states, snapshots, strict=True)
+    ]
+    ranking = rank(snapshots, request.query, masks, request.limit)
+    items: dict[tuple[int, int], Item] = {}
+    for i, (state, snapshot) in enumerate(zip(states, snapshots, strict=True)):
+        version_nos = [int(snapshot.version_no[hit.row]) for hit in ranking.hits if hit.snapshot == i]
+        found = reading.items_of_versions(tx, state.id, version_nos)
+        items.update({(i, version_no): item for version_no, item in found.items()})
+    ordered = tuple(
+        items[hit.snapshot, int(snapshots[hit.snapshot].version_no[hit.row])] for hit in ranking.hits
+    )
+    return Found(
+        ranking=ranking,
+        items=ordered,
+        owners=len(states),
+        memories=sum(int(np.count_nonzero(snapshot.live)) for snapshot in snapshots),
+        eligible=sum(int(np.count_nonzero(mask)) for mask in masks),
+    )
+
+
+def _eligible(tx: Connection, state: OwnerState, snapshot: Snapshot, request: Request) -> Mask:
+    """The rows that may be returned: believed, in the state asked for, and meeting the filters."""
+    valid_to, expires_at = snapshot.column("valid_to"), snapshot.column("expires_at")
+    eligible: Mask = snapshot.live.copy()
+    if not request.show_expired:
+        eligible &= (expires_at == NULL_INSTANT) | (expires_at > request.now)
+    if not request.include_superseded:
+        at = request.now if request.as_of is None else request.as_of
+        eligible &= (valid_to == NULL_INSTANT) | (valid_to > at)
+        if request.as_of is not None:
+            begun = snapshot.column("valid_from")
+            begun = np.where(begun == NULL_INSTANT, snapshot.column("observed_at"), begun)
+            eligible &= begun <= at
+    return eligible & filter_mask(request.tree, snapshot, _text_rows(tx, state, snapshot))
+
+
+def _text_rows(tx: Connection, state: OwnerState, snapshot: Snapshot) -> Callable[[Leaf], Mask]:
+    """Texts are not held in memory: conditions on them are asked of the store."""
+
+    def rows(leaf: Leaf) -> Mask:
+        meeting = reading.matching_versions(tx, state.id, filter_sql.condition(leaf))
+        return np.isin(snapshot.version_no, np.fromiter(meeting, np.int64, len(meeting)))
+
+    return rows

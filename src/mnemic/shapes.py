@@ -1,0 +1,331 @@
+"""What the faces return: records turned into mem0's shapes, with mnemic's own keys beside them."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import json
+from collections.abc import Sequence
+from typing import Any, TypedDict
+
+from .clock import Instant, iso
+from .errors import ValidationError
+from .records import Batch, Entry, Item, Kind, Outcome, Rejected, StoredMessage
+
+
+class SourceShape(TypedDict):
+    """The messages that state a memory and the words of the first of them."""
+
+    message_ids: list[str]
+    quote: str | None
+
+
+class MemoryItem(TypedDict, total=False):
+    """A memory: mem0's keys (ids, role and the like only where there is one), then mnemic's."""
+
+    id: str
+    memory: str
+    hash: str
+    metadata: dict[str, Any] | None
+    score: float | None
+    created_at: str | None
+    updated_at: str | None
+    user_id: str
+    agent_id: str
+    app_id: str
+    run_id: str
+    run_ids: list[str]
+    actor_id: str
+    role: str
+    attributed_to: str
+    expiration_date: str
+    kind: str
+    categories: list[str]
+    valid_from: str | None
+    valid_to: str | None
+    superseded_by: str | None
+    source: SourceShape | None
+    deleted_at: str | None
+    deleted_by: str | None
+    deleted_reason: str | None
+    score_details: dict[str, Any]
+
+
+class SearchResult(TypedDict, total=False):
+    """The hits of a search, best first; `notice` says why there are none, `explain` how they were found."""
+
+    results: list[MemoryItem]
+    notice: str
+    explain: dict[str, Any]
+
+
+class ListResult(TypedDict, total=False):
+    """A page of memories: `total` on all pages, the cursor of the `next` one, whether any follow."""
+
+    results: list[MemoryItem]
+    total: int
+    next: str | None
+    truncated: bool
+    notice: str
+
+
+class AddedItem(TypedDict, total=False):
+    """One memory of an add: event ADD, or NONE for what was kept already."""
+
+    id: str
+    memory: str
+    event: str
+    actor_id: str | None
+    role: str | None
+    supersedes: list[str]
+
+
+class RejectedItem(TypedDict):
+    """What was not kept: its text, the numbers of its messages in the call, and why."""
+
+    text: str
+    messages: list[int]
+    reason: str
+
+
+class Usage(TypedDict):
+    """What a call cost: LLM calls, texts embedded, milliseconds in all."""
+
+    llm_calls: int
+    embedded: int
+    ms: float
+
+
+class AddResult(TypedDict, total=False):
+    """What became of an add."""
+
+    results: list[AddedItem]
+    rejected: list[RejectedItem]
+    extractor: str
+    usage: Usage
+    trace_id: str
+    notice: str
+
+
+class HistoryItem(TypedDict):
+    """One change of a memory: mem0's ten keys, then who changed it, why, and the metadata before and after."""
+
+    id: str
+    memory_id: str
+    old_memory: str | None
+    new_memory: str | None
+    event: str
+    created_at: str | None
+    updated_at: str | None
+    is_deleted: bool
+    actor_id: str | None
+    role: str | None
+    actor: str | None
+    reason: str | None
+    old_metadata: dict[str, Any] | None
+    new_metadata: dict[str, Any] | None
+
+
+class MessageItem(TypedDict, total=False):
+    """A message as it was said."""
+
+    id: str
+    role: str
+    name: str | None
+    content: str
+    timestamp: str | None
+    user_id: str
+    agent_id: str
+    app_id: str
+    run_id: str
+    trace_id: str
+
+
+class MessageList(TypedDict):
+    """A page of messages in the order they were said."""
+
+    results: list[MessageItem]
+    total: int
+    next: str | None
+    truncated: bool
+
+
+class ChangeResult(TypedDict, total=False):
+    """What a change did: mem0's message, and the memory concerned."""
+
+    message: str
+    id: str
+    event: str
+    deleted: int
+    would_delete: list[str]
+
+
+def memory_item(item: Item) -> MemoryItem:
+    """A memory as `get_all` lists it (without a score)."""
+    shape = MemoryItem(
+        id=item.id,
+        memory=item.memory,
+        # mem0's hash; it identifies a text and protects nothing.
+        hash=hashlib.md5(item.memory.encode(), usedforsecurity=False).hexdigest(),
+        metadata=None if item.metadata is None else dict(item.metadata),
+        created_at=iso(item.created_at),
+        updated_at=iso(item.updated_at),
+        kind=item.kind,
+        valid_from=iso(item.valid_from),
+        valid_to=iso(item.valid_to),
+        superseded_by=item.superseded_by,
+        source=None
+        if item.source is None
+        else SourceShape(message_ids=list(item.source.message_ids), quote=item.source.quote),
+    )
+    owner = item.owner
+    optional = {
+        "user_id": owner.user_id,
+        "agent_id": owner.agent_id,
+        "app_id": owner.app_id,
+        "run_id": item.runs[0] if item.runs else None,
+        "run_ids": list(item.runs) if len(item.runs) > 1 else None,
+        "actor_id": item.actor_id,
+        "role": item.role,
+        "attributed_to": item.attributed_to,
+        "expiration_date": item.expiration_date,
+        "categories": None if item.categories is None else list(item.categories),
+    }
+    shape.update({key: value for key, value in optional.items() if value})  # type: ignore[typeddict-item]
+    if item.deleted_at is not None:
+        shape["deleted_at"] = iso(item.deleted_at)
+        shape["deleted_by"] = item.deleted_by
+        shape["deleted_reason"] = item.deleted_reason
+    return shape
+
+
+def history_item(entry: Entry) -> HistoryItem:
+    """A line of a history; its id is stable."""
+    return HistoryItem(
+        id=f"{entry.memory_id}:{entry.seq}",
+        memory_id=entry.memory_id,
+        old_memory=entry.old_memory,
+        new_memory=entry.new_memory,
+        event=entry.event,
+        created_at=iso(entry.created_at),
+        updated_at=iso(entry.at),
+        is_deleted=entry.event == "DELETE",
+        actor_id=entry.actor_id,
+        role=entry.role,
+        actor=entry.actor,
+        reason=entry.reason,
+        old_metadata=None if entry.old_metadata is None else dict(entry.old_metadata),
+        new_metadata=None if entry.new_metadata is None else dict(entry.new_metadata),
+    )
+
+
+def message_item(message: StoredMessage) -> MessageItem:
+    """A message, with the ids it was said under."""
+    shape = MessageItem(
+        id=message.id,
+        role=message.role,
+        name=message.name,
+        content=message.content,
+        timestamp=iso(message.said_at),
+        trace_id=message.trace_id,
+    )
+    owner = message.owner
+    ids = {
+        "user_id": owner.user_id,
+        "agent_id": owner.agent_id,
+        "app_id": owner.app_id,
+        "run_id": message.run_id,
+    }
+    shape.update({key: value for key, value in ids.items() if value})  # type: ignore[typeddict-item]
+    return shape
+
+
+def rejected_item(rejected: Rejected) -> RejectedItem:
+    """What was left out of an add."""
+    return RejectedItem(text=rejected.text, messages=list(rejected.messages), reason=rejected.reason)
+
+
+def add_result(
+    batch: Batch,
+    outcomes: Sequence[Outcome],
+    rejected: Sequence[Rejected],
+    extractor: str,
+    trace_id: str,
+    usage: Usage,
+) -> AddResult:
+    """What became of an add; the outcomes go with the batch's proposals."""
+    results = []
+    for outcome, proposal in zip(outcomes, batch.proposals, strict=True):
+        item = AddedItem(id=outcome.uid, memory=outcome.text, event=outcome.event)
+        if proposal.kind is Kind.MESSAGE:
+            item["actor_id"] = proposal.provenance.actor_id
+            item["role"] = proposal.provenance.role
+        if outcome.supersedes:
+            item["supersedes"] = list(outcome.supersedes)
+        results.append(item)
+    shape = AddResult(
+        results=results,
+        rejected=[rejected_item(each) for each in rejected],
+        extractor=extractor,
+        usage=usage,
+        trace_id=trace_id,
+    )
+    if not results:
+        shape["notice"] = "Nothing was kept; `rejected` says why."
+    return shape
+
+
+def list_page(items: Sequence[Item], count: int | None, total: int) -> ListResult:
+    """A page of at most `count` items, of which one more than that shows that others follow."""
+    shown = items if count is None else items[:count]
+    more = len(shown) < len(items)
+    shape = ListResult(
+        results=[memory_item(item) for item in shown],
+        total=total,
+        next=cursor_of((shown[-1].created_at, shown[-1].id)) if more and shown else None,
+        truncated=more,
+    )
+    if not total:
+        shape["notice"] = "No memory of this scope meets the filters."
+    return shape
+
+
+def message_page(messages: Sequence[StoredMessage], count: int, total: int) -> MessageList:
+    """A page of at most `count` messages, of which one more than that shows that others follow."""
+    shown = messages[:count]
+    more = len(shown) < len(messages)
+    return MessageList(
+        results=[message_item(message) for message in shown],
+        total=total,
+        next=cursor_of(shown[-1].place) if more and shown else None,
+        truncated=more,
+    )
+
+
+def cursor_of(key: Sequence[Instant | str]) -> str:
+    """An opaque cursor of a sort key."""
+    return base64.urlsafe_b64encode(json.dumps(list(key)).encode()).decode()
+
+
+def read_cursor(cursor: object, kinds: tuple[type, ...]) -> tuple[Any, ...] | None:
+    """The sort key in a cursor, which must have values of the given types; None for no cursor."""
+    if cursor is None:
+        return None
+    try:
+        found = json.loads(
+            base64.urlsafe_b64decode(
+                str(cursor).encode("ascii"),
+            )
+        )
+    except (ValueError, binascii.Error, UnicodeError) as fault:
+        raise _bad_cursor(cursor) from fault
+    if not isinstance(found, list) or len(found) != len(kinds):
+        raise _bad_cursor(cursor)
+    if any(type(value) is not kind for value, kind in zip(found, kinds, strict=True)):
+        raise _bad_cursor(cursor)
+    return tuple(found)
+
+
+def _bad_cursor(cursor: object) -> ValidationError:
+    return ValidationError(f"cursor {str(cursor)[:80]!r} is not the 'next' of an earlier page.")

@@ -1,0 +1,40 @@
+"""Embedding spaces: which model the store's vectors come from. They belong to the store, not to an owner."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+
+from sqlalchemy import Connection, insert, select
+
+from ..clock import Instant
+from ..records import Background, Space
+from . import schema as s
+
+_ACTIVE = select(s.space).where(s.space.c.state == "active")
+
+
+def active_space(tx: Connection) -> Space | None:
+    """The space in which the store searches; None while nothing was embedded."""
+    row = tx.execute(_ACTIVE).first()
+    if row is None:
+        return None
+    background = Background(**json.loads(row.background))
+    return Space(row.id, row.name, row.dims, background)
+
+
+def claim_space(tx: Connection, name: str, dims: int, background: Background, at: Instant) -> Space:
+    """Make the active space, or find the one another process has made meanwhile."""
+    found = active_space(tx)
+    if found is None:
+        values = {
+            "name": name,
+            "dims": dims,
+            "state": "active",
+            "background": json.dumps(asdict(background)),
+            "created_at": at,
+        }
+        tx.execute(insert(s.space), values)
+        found = active_space(tx)
+        assert found is not None
+    return found
