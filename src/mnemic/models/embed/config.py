@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -63,7 +64,7 @@ class EmbedderConfig:
 
 
 def config_from_mapping(settings: Mapping[str, Any]) -> EmbedderConfig:
-    """An EmbedderConfig from a plain mapping with the same keys.
+    """An EmbedderConfig from a plain mapping with the same keys; numbers may be strings.
 
     Raises ConfigError for an unknown key (with the nearest known one), a missing provider or a wrong value.
     """
@@ -73,7 +74,14 @@ def config_from_mapping(settings: Mapping[str, Any]) -> EmbedderConfig:
             raise ConfigError(f"embedder.{key} is not a setting{nearest(str(key), known)}.")
     if "provider" not in settings:
         raise _wrong("provider", None, f"one of {', '.join(PROVIDERS)}")
-    return EmbedderConfig(**settings)
+    return EmbedderConfig(**{key: _number(key, value) for key, value in settings.items()})
+
+
+def _number(key: str, value: Any) -> Any:
+    if isinstance(value, str) and key in ("dims", "timeout", "max_retries", "batch_size", "max_concurrency"):
+        with contextlib.suppress(ValueError):
+            return float(value) if key == "timeout" else int(value)
+    return value
 
 
 def config_from_name(name: str) -> EmbedderConfig:

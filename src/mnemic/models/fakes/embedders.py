@@ -19,6 +19,7 @@ from mnemic.models.embed.vectors import Vectors, normalise
 
 _WORD = re.compile(r"\w+")
 _WORD_WEIGHT = 3.0
+_FIRST_EAST_ASIAN = "\u2e80"
 
 
 class HashEmbedder:
@@ -52,12 +53,17 @@ class HashEmbedder:
 
 def _pieces(text: str) -> Iterator[tuple[str, float]]:
     for word in _WORD.findall(unicodedata.normalize("NFKC", text).casefold()):
-        yield word, _WORD_WEIGHT
-        framed = f"<{word}>"
-        # Scripts without spaces make one long word, of which two characters are often a word.
-        for length in (3,) if word.isascii() else (2, 3):
-            for at in range(len(framed) - length + 1):
-                yield framed[at : at + length], 1.0
+        if max(word) >= _FIRST_EAST_ASIAN:
+            # Written without spaces: two characters are often a word.
+            yield from ((piece, 1.0) for piece in word)
+            yield from ((piece, _WORD_WEIGHT) for piece in _slices(word, 2))
+        else:
+            yield word, _WORD_WEIGHT
+            yield from ((piece, 1.0) for piece in _slices(f"<{word}>", 3))
+
+
+def _slices(word: str, length: int) -> Iterator[str]:
+    return (word[at : at + length] for at in range(len(word) - length + 1))
 
 
 class ConstantEmbedder:

@@ -65,8 +65,9 @@ class ScriptedServer:
         with ScriptedServer(replies=['{"facts": []}']) as server:
             Memory(embedder=EmbedderConfig("openai", model="any", base_url=server.base_url))
 
-    `requests` records every request, also refused ones. `faults` may be replaced at any time. A chat request
-    beyond the script gets status 410, which no client tries again. Token counts are words.
+    `requests` records every request, also refused ones; `peak` is how many were under way at once. `faults`
+    may be replaced at any time. A chat request beyond the script gets status 410, which no client tries
+    again. Token counts are words.
     """
 
     def __init__(
@@ -78,6 +79,8 @@ class ScriptedServer:
     ) -> None:
         self.faults = faults or ServerFaults()
         self.requests: list[RecordedRequest] = []
+        self.peak = 0
+        self._busy = 0
         self._replies: list[str | ChatReply] = list(replies)
         self._embedder = HashEmbedder(dims)
         self._lock = threading.Lock()
@@ -121,8 +124,18 @@ class ScriptedServer:
         with self._lock:
             self.requests.append(request)
             call = len(self.requests)
-        faults = self.faults
-        self._stopping.wait(faults.delay)
+            self._busy += 1
+            self.peak = max(self.peak, self._busy)
+        try:
+            self._stopping.wait(self.faults.delay)
+            return self._judge(call, request, self.faults)
+        finally:
+            with self._lock:
+                self._busy -= 1
+
+    def _judge(
+        self, call: int, request: RecordedRequest, faults: ServerFaults
+    ) -> tuple[int, Mapping[str, Any] | str]:
         if call in faults.statuses:
             return faults.statuses[call], _error(f"planned failure of call {call}")
         for name in sorted(faults.refused_fields & request.body.keys()):
