@@ -21,11 +21,11 @@ def _awaiting(
 ) -> Callable[Concatenate[AsyncMemory, P], Awaitable[R]]:
     """The verb as a coroutine method that any event loop may await."""
 
-    @functools.wraps(verb)
-    async def method(self: AsyncMemory, *args: P.args, **kwargs: P.kwargs) -> R:
+    async def method(self: AsyncMemory, /, *args: P.args, **kwargs: P.kwargs) -> R:
         check_keywords(verb, kwargs)
         return await asyncio.wrap_future(runtime.current().submit(verb(self._engine, *args, **kwargs)))
 
+    functools.update_wrapper(method, verb)
     return method
 
 

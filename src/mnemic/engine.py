@@ -523,7 +523,7 @@ class Engine:
         return tuple(vector.tobytes() for vector in vectors), space.id
 
     async def _page(self, listing: Listing, count: int | None, cursor: str | None) -> shapes.ListResult:
-        after = shapes.read_cursor(cursor, (int, str))
+        after = shapes.read_cursor(cursor, (int, int, int))
         page = listing if count is None else listing.page(count + 1, after)
 
         def work() -> shapes.ListResult:

@@ -20,11 +20,11 @@ def _blocking(
 ) -> Callable[Concatenate[Memory, P], R]:
     """The verb as a method that waits for its result."""
 
-    @functools.wraps(verb)
-    def method(self: Memory, *args: P.args, **kwargs: P.kwargs) -> R:
+    def method(self: Memory, /, *args: P.args, **kwargs: P.kwargs) -> R:
         check_keywords(verb, kwargs)
         return runtime.current().run(verb(self._engine, *args, **kwargs))
 
+    functools.update_wrapper(method, verb)
     return method
 
 

@@ -94,9 +94,10 @@ class Parts:
         background = await measure_background(self.embedder)
         name, dims = self.embedder.name, self.embedder.dims
         assert dims is not None, "an embedder that has embedded knows its dims"
-        self._space = await off_loop(lambda: self._claim_space(name, dims, background))
-        _check_fit(self._space, name, dims)
-        return self._space
+        claimed = await off_loop(lambda: self._claim_space(name, dims, background))
+        _check_fit(claimed, name, dims)
+        self._space = claimed
+        return claimed
 
     async def embed(
         self, texts: Sequence[str], purpose: Literal["query", "passage"]

@@ -264,7 +264,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A memory as handed out."""
+    """A memory as handed out; `place` orders it among all memories of a scope."""
 
     id: str
     memory: str
@@ -283,6 +283,7 @@ class Item:
     expiration_date: str | None
     superseded_by: str | None
     source: Source | None
+    place: tuple[Instant, int, int]
     deleted_at: Instant | None = None
     deleted_by: str | None = None
     deleted_reason: str | None = None

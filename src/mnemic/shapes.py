@@ -257,7 +257,7 @@ def add_result(
     """What became of an add; the outcomes go with the batch's proposals."""
     results = []
     for outcome, proposal in zip(outcomes, batch.proposals, strict=True):
-        item = AddedItem(id=outcome.uid, memory=outcome.text, event=outcome.event)
+        item = AddedItem(id=outcome.uid, memory=outcome.text, event=outcome.event.value)
         if proposal.kind is Kind.MESSAGE:
             item["actor_id"] = proposal.provenance.actor_id
             item["role"] = proposal.provenance.role
@@ -283,7 +283,7 @@ def list_page(items: Sequence[Item], count: int | None, total: int) -> ListResul
     shape = ListResult(
         results=[memory_item(item) for item in shown],
         total=total,
-        next=cursor_of((shown[-1].created_at, shown[-1].id)) if more and shown else None,
+        next=cursor_of(shown[-1].place) if more and shown else None,
         truncated=more,
     )
     if not total:

@@ -18,14 +18,12 @@ NO_EMBEDDER = "No embedder is configured, so only words were compared."
 NO_RERANKER = "No reranker is configured, so the order is that of the search itself."
 
 
-def query(
-    groups: Sequence[Sequence[int]], vectors: NDArray[np.float32] | None, space: Space | None
-) -> Query:
+def query(groups: Sequence[Sequence[int]], vectors: NDArray[np.float32] | None, space: Space | None) -> Query:
     """A query for ranking: its words as term hashes, and its vector where there is one."""
     words = tuple(tuple(group) for group in groups)
     if vectors is None or space is None:
         return Query(words, None, None)
-    return Query(words, vectors[0], space.background)
+    return Query(words, vectors[0], (space.background.mean, space.background.same))
 
 
 def search_result(
@@ -36,11 +34,11 @@ def search_result(
     for hit, item in zip(found.ranking.hits, found.items, strict=True):
         if threshold is not None and hit.score < threshold:
             break
-        shape = memory_item(item)
-        shape["score"] = hit.score
+        one = memory_item(item)
+        one["score"] = hit.score
         if explain:
-            shape["score_details"] = found.ranking.details(hit)
-        results.append(shape)
+            one["score_details"] = found.ranking.details(hit)
+        results.append(one)
     shape = SearchResult(results=results)
     notices = [NO_EMBEDDER] if not dense else []
     notices += [NO_RERANKER] if rerank else []
@@ -62,5 +60,7 @@ def _why_empty(found: Found, threshold: float | None) -> str:
         return f"The filters, expiry or validity leave none of {found.memories} memories."
     if found.ranking.hits:
         best = found.ranking.hits[0].score
-        return f"The best of {len(found.ranking.hits)} hits scores {best:.3f}, below the threshold {threshold}."
+        return (
+            f"The best of {len(found.ranking.hits)} hits scores {best:.3f}, below the threshold {threshold}."
+        )
     return f"None of {found.eligible} memories shares a word with the query or comes near its meaning."

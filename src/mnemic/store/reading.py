@@ -129,7 +129,7 @@ def item_at(tx: Connection, place: Place) -> Item | None:
 class Listing:
     """What a list call asks for: owners, filters, which states, and a page.
 
-    `after` is the sort key of the last item of the page before: (created_at, uid).
+    `after` is the place of the last item of the page before.
     """
 
     scope: Scope
@@ -141,19 +141,20 @@ class Listing:
     include_superseded: bool = False
     as_of: Instant | None = None
     limit: int | None = None
-    after: tuple[Instant, str] | None = None
+    after: tuple[Instant, int, int] | None = None
 
-    def page(self, limit: int, after: tuple[Instant, str] | None) -> Listing:
+    def page(self, limit: int, after: tuple[Instant, int, int] | None) -> Listing:
         """The same listing, one page of it."""
         return replace(self, limit=limit, after=after)
 
 
 def list_items(tx: Connection, listing: Listing) -> list[Item]:
-    """A page of items, newest first (created_at, then id, both descending)."""
+    """A page of items, newest first."""
+    order = (s.memory.c.created_at, s.memory.c.owner_id, s.memory.c.no)
     query = select(*_ITEM_COLUMNS).select_from(_JOINED).where(_listed(listing))
     if listing.after is not None:
-        query = query.where(tuple_(s.memory.c.created_at, s.memory.c.uid) < listing.after)
-    query = query.order_by(s.memory.c.created_at.desc(), s.memory.c.uid.desc())
+        query = query.where(tuple_(*order) < listing.after)
+    query = query.order_by(*(column.desc() for column in order))
     if listing.limit is not None:
         query = query.limit(listing.limit)
     rows = tx.execute(query).all()
@@ -291,6 +292,7 @@ def _item(
         deleted_at=row.tx_to,
         deleted_by=None if deletion is None else deletion.actor,
         deleted_reason=None if deletion is None else deletion.reason,
+        place=(row.created_at, row.owner_id, row.memory_no),
     )
 
 

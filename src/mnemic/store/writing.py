@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import uuid4
 
 from sqlalchemy import Connection, Row, bindparam, delete, insert, literal, select, text, update
@@ -33,9 +33,19 @@ from ..text.normal import live_key
 from . import schema as s
 from .owners import Numbers, lock_owner, owner_for_write
 
-_LIVE = select(s.memory.c.kind, s.memory.c.live_key, s.memory.c.no, s.memory.c.uid).where(
-    s.memory.c.owner_id == bindparam("owner"),
-    s.memory.c.live_key.in_(bindparam("keys", expanding=True)),
+_LIVE = (
+    select(s.memory.c.kind, s.memory.c.live_key, s.memory.c.no, s.memory.c.uid, s.version.c.text)
+    .join_from(
+        s.memory,
+        s.version,
+        (s.version.c.owner_id == s.memory.c.owner_id)
+        & (s.version.c.memory_no == s.memory.c.no)
+        & s.version.c.tx_to.is_(None),
+    )
+    .where(
+        s.memory.c.owner_id == bindparam("owner"),
+        s.memory.c.live_key.in_(bindparam("keys", expanding=True)),
+    )
 )
 _OPEN = (
     select(s.version, s.memory.c.uid, s.memory.c.kind)
@@ -103,6 +113,14 @@ class _Rows:
             tx.execute(insert(s.change), self.change)
 
 
+class _Live(NamedTuple):
+    """A memory that holds a live key."""
+
+    memory_no: int
+    uid: str
+    text: str
+
+
 def _rows() -> _Rows:
     return _Rows([], [], [], [], [], [], [])
 
@@ -125,16 +143,16 @@ def add(tx: Connection, batch: Batch, terms: BatchTerms, act: Act) -> list[Outco
         found = live.get((proposal.kind, key))
         if found is None:
             memory_no, uid = numbers.next(), str(uuid4())
-            live[proposal.kind, key] = (memory_no, uid)
+            live[proposal.kind, key] = _Live(memory_no, uid, proposal.content.text)
             rows.memory.append(_memory(proposal, key, memory_no, uid, episode, state.id, act.at))
             first = _version(proposal, memory_no, numbers.next(), batch.observed_at, state.id, act.at)
             _open(rows, first, embedded)
             rows.change.append(_change(state.id, numbers, Event.ADD, act, memory_no, opened=first["no"]))
             outcomes.append(Outcome(uid, proposal.content.text, Event.ADD, proposal.closes))
         else:
-            memory_no, uid = found
+            memory_no = found.memory_no
             rows.change.append(_change(state.id, numbers, Event.NONE, act, memory_no))
-            outcomes.append(Outcome(uid, proposal.content.text, Event.NONE))
+            outcomes.append(Outcome(found.uid, found.text, Event.NONE))
         rows.memory_run.append({"owner_id": state.id, "memory_no": memory_no, "run_id": batch.run_id})
         rows.support.extend(_supports(proposal, memory_no, messages, state.id))
     rows.change.append(_change(state.id, numbers, Event.EPISODE, act, None))
@@ -156,12 +174,12 @@ def _embedded(batch: Batch, terms: BatchTerms) -> Iterable[Embedded]:
     )
 
 
-def _live(tx: Connection, owner_id: int, keys: Sequence[str]) -> dict[tuple[str, str], tuple[int, str]]:
-    found: dict[tuple[str, str], tuple[int, str]] = {}
+def _live(tx: Connection, owner_id: int, keys: Sequence[str]) -> dict[tuple[str, str], _Live]:
+    found: dict[tuple[str, str], _Live] = {}
     unique = sorted(set(keys))
     for i in range(0, len(unique), 500):
         for row in tx.execute(_LIVE, {"owner": owner_id, "keys": unique[i : i + 500]}):
-            found[row.kind, row.live_key] = (row.no, row.uid)
+            found[row.kind, row.live_key] = _Live(row.no, row.uid, row.text)
     return found
 
 
@@ -421,8 +439,8 @@ def _claim_key(tx: Connection, owner_id: int, memory_no: int, kind: str, key: st
     if not live:
         return
     other = _live(tx, owner_id, [key]).get((kind, key))
-    if other is not None and other[0] != memory_no:
-        raise DuplicateError(other[1])
+    if other is not None and other.memory_no != memory_no:
+        raise DuplicateError(other.uid)
     tx.execute(_SET_KEY, {"owner": owner_id, "memory": memory_no, "key": key})
 
 
