@@ -261,6 +261,13 @@ def test_lasting_failures_name_the_option_and_are_not_tried_again(
     assert len(server.requests) == 1
 
 
+def test_a_key_that_the_server_repeats_is_not_shown(server: ScriptedServer) -> None:
+    server.faults = ServerFaults(statuses={1: 401}, message="Incorrect key sk-very-secret provided")
+    with pytest.raises(EmbedderError, match=r"Incorrect key \*\*\* provided") as caught:
+        embed(opened(server, api_key="sk-very-secret"), ["a"])
+    assert "sk-very-secret" not in f"{caught.value!r} {caught.value.details}"
+
+
 def test_a_slow_server_names_the_option(server: ScriptedServer) -> None:
     server.faults = ServerFaults(delay=5)
     with pytest.raises(ModelTimeoutError, match=r"within 0.2 s \(option embedder.timeout\)"):

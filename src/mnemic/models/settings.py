@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
@@ -18,6 +17,8 @@ class RunBlocking(Protocol):
 
 async def run_in_thread(work: Callable[[], T], /) -> T:
     """Run `work` in the running loop's default executor, with the caller's context variables."""
+    import asyncio
+
     return await asyncio.to_thread(work)
 
 

@@ -22,7 +22,8 @@ _SECRET_HEADERS = frozenset({"authorization", "api-key", "x-api-key", "cookie"})
 class ServerFaults:
     """What the server does wrong. Numbers of calls count from 1 over all requests.
 
-    statuses: the HTTP status of a call that fails. retry_after: the Retry-After header of those.
+    statuses: the HTTP status of a call that fails. message, retry_after: what those say, in the body and in
+    the Retry-After header.
     refused_fields: a request with one of these fields gets a 400 that names it. max_words: an input of more
     words gets a 400. max_inputs: a request with more inputs gets a 400. delay: seconds before each reply.
     cut: chat replies stop half way with finish_reason "length". vectors: how embeddings come back.
@@ -30,6 +31,7 @@ class ServerFaults:
     """
 
     statuses: Mapping[int, int] = field(default_factory=dict)
+    message: str = "planned failure"
     retry_after: str | None = None
     refused_fields: frozenset[str] = frozenset()
     max_words: int | None = None
@@ -137,7 +139,7 @@ class ScriptedServer:
         self, call: int, request: RecordedRequest, faults: ServerFaults
     ) -> tuple[int, Mapping[str, Any] | str]:
         if call in faults.statuses:
-            return faults.statuses[call], _error(f"planned failure of call {call}")
+            return faults.statuses[call], _error(faults.message)
         for name in sorted(faults.refused_fields & request.body.keys()):
             return 400, _error(f"Unsupported parameter: {name}")
         if faults.no_json:
