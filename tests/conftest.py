@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import ipaddress
 import itertools
+import os
 import socket
+import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -47,8 +53,6 @@ def loopback_only(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A data directory of the test's own, and no settings from the machine it runs on."""
-    import os
-
     for name in [name for name in os.environ if name.startswith("MNEMIC_")]:
         monkeypatch.delenv(name)
     path = tmp_path / "home"
@@ -118,5 +122,47 @@ def m(make_memory: MakeMemory) -> Memory:
 @pytest.fixture
 def ticking(monkeypatch: pytest.MonkeyPatch) -> None:
     """A clock that moves one second at each look, so that order never hangs on the machine's clock."""
-    seconds = itertools.count(1_700_000_000_000_000, 1_000_000)
-    monkeypatch.setattr("mnemic.parts.now", lambda: next(seconds))
+    seconds = itertools.count(1_700_000_000_000_000_000, 1_000_000_000)
+    monkeypatch.setattr("mnemic.clock.time", SimpleNamespace(time_ns=lambda: next(seconds)))
+
+
+RowCounts = Callable[[], dict[str, int]]
+
+
+@pytest.fixture
+def row_counts(store_path: Path) -> RowCounts:
+    """How many rows each table of the test's store has, embedding spaces aside: they are no one's data."""
+
+    def counts() -> dict[str, int]:
+        with closing(sqlite3.connect(store_path)) as raw:
+            names = [row[0] for row in raw.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+            return {
+                name: raw.execute(f'SELECT count(*) FROM "{name}"').fetchone()[0]
+                for name in names
+                if name != "space"
+            }
+
+    return counts
+
+
+RunPython = Callable[..., str]
+
+
+@pytest.fixture
+def run_python(tmp_path: Path) -> RunPython:
+    """Runs a script in a fresh process and returns what it prints; a failure shows what it said."""
+
+    def run(script: str, *args: object, **environ: str) -> str:
+        done = subprocess.run(
+            [sys.executable, "-W", "ignore::DeprecationWarning", "-c", script, *map(str, args)],
+            env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **environ},
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+        return done.stdout
+
+    return run
