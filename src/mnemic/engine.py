@@ -25,8 +25,6 @@ from .scope import ID_FIELDS, Pattern, Scope, clean_id, read_scope, write_scope
 from .store import reading, writing
 from .store.database import Store
 from .store.reading import Listing, Place
-from .text.pack import term_hash
-from .text.tokens import query_terms
 
 T = TypeVar("T")
 Ids = Mapping[str, Any]
@@ -170,11 +168,11 @@ class Engine:
         scope, tree = self._read_scope(filters, self._ids(user_id, agent_id, app_id, run_id))
         space = await self._parts.space()
         vectors = None if space is None else await self._parts.embed([text], "query")
-        groups = tuple(tuple(term_hash(term) for term in group) for group in query_terms(text))
+        asked = answers.asked(text, vectors, space)
         request = Request(
             scope=scope,
             tree=tree,
-            query=answers.query(groups, vectors, space),
+            query=asked.query,
             limit=count,
             now=self._parts.clock(),
             show_expired=show_expired,
@@ -183,7 +181,8 @@ class Engine:
         )
         space_id = None if space is None else space.id
         found = await off_loop(lambda: search(self._parts.store(), self._parts.indexes, request, space_id))
-        return answers.search_result(found, least, explain=explain, rerank=rerank, dense=vectors is not None)
+        dense = vectors is not None
+        return answers.search_result(found, asked.words, least, explained=explain, rerank=rerank, dense=dense)
 
     async def get(
         self,

@@ -1,12 +1,16 @@
-"""Answers: from a ranking to what search() returns, with the reasons where there is little or nothing."""
+"""Answers: from a ranking to what search() returns, with the reasons for what is there and what is not."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..records import Space
 from ..shapes import MemoryItem, SearchResult, memory_item
+from ..text.pack import term_hash
+from ..text.tokens import query_terms
+from .explain import Explanation, Share, explain, overview
 from .fuse import Query
 from .search import Found
 
@@ -17,17 +21,28 @@ if TYPE_CHECKING:
 NO_EMBEDDER = "No embedder is configured, so only words were compared."
 NO_RERANKER = "No reranker is configured, so the order is that of the search itself."
 
+Words = tuple[tuple[str, ...], ...]
 
-def query(groups: Sequence[Sequence[int]], vectors: NDArray[np.float32] | None, space: Space | None) -> Query:
-    """A query for ranking: its words as term hashes, and its vector where there is one."""
-    words = tuple(tuple(group) for group in groups)
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A search query as read: its words, each with the forms looked up, and the query that ranks."""
+
+    words: Words
+    query: Query
+
+
+def asked(text: str, vectors: NDArray[np.float32] | None, space: Space | None) -> Asked:
+    """Read a query: its words, and its vector in the store's space where there is one."""
+    words = query_terms(text)
+    groups = tuple(tuple(term_hash(form) for form in forms) for forms in words)
     if vectors is None or space is None:
-        return Query(words, None, None)
-    return Query(words, vectors[0], (space.background.mean, space.background.same))
+        return Asked(words, Query(groups))
+    return Asked(words, Query(groups, vectors[0], space.background))
 
 
 def search_result(
-    found: Found, threshold: float | None, *, explain: bool, rerank: bool, dense: bool
+    found: Found, words: Words, threshold: float | None, *, explained: bool, rerank: bool, dense: bool
 ) -> SearchResult:
     """The result of a search. The threshold cuts last, on the final score."""
     results: list[MemoryItem] = []
@@ -36,19 +51,69 @@ def search_result(
             break
         one = memory_item(item)
         one["score"] = hit.score
-        if explain:
-            one["score_details"] = found.ranking.details(hit)
+        if explained:
+            one["score_details"] = score_details(explain(found.ranking, hit.snapshot, hit.row), words)
         results.append(one)
     shape = SearchResult(results=results)
-    notices = [NO_EMBEDDER] if not dense else []
+    notices = [NO_EMBEDDER] if not dense and found.memories else []
     notices += [NO_RERANKER] if rerank else []
     if not results:
         notices.append(_why_empty(found, threshold))
     if notices:
         shape["notice"] = " ".join(notices)
-    if explain:
-        shape["explain"] = found.ranking.overview()
+    if explained:
+        whole = overview(found.ranking)
+        shape["explain"] = {
+            "memories": whole.memories,
+            "eligible": whole.eligible,
+            "found": whole.found,
+            "arms": whole.arms,
+            "words": {
+                forms[0]: {"forms": list(forms), **asdict(word)}
+                for forms, word in zip(words, whole.words, strict=True)
+            },
+            "threshold": threshold,
+        }
     return shape
+
+
+def score_details(explanation: Explanation, words: Words) -> dict[str, Any]:
+    """How a score came about: mem0's keys, then each arm and lift with what it gave, and a line to read."""
+    held = [words[i][0] for i in explanation.words]
+    return {
+        "semantic_score": explanation.cosine,
+        "bm25_score": explanation.bm25,
+        "final_score": explanation.score,
+        "rank": explanation.rank,
+        "direct": explanation.direct,
+        "same_words": explanation.same,
+        "arms": {share.name: _share(share) for share in explanation.arms},
+        "lifts": {share.name: _share(share) for share in explanation.lifts},
+        "words": held,
+        "words_of_source": [words[i][0] for i in explanation.told],
+        "reason": reason(explanation, held),
+    }
+
+
+def reason(explanation: Explanation, held: Sequence[str]) -> str:
+    """The score in one line: what each arm and the surroundings added, and the words that matched."""
+    parts = [f"{share.name} {share.contribution:.2f}" for share in explanation.arms if share.contribution > 0]
+    lifted = sum(share.contribution for share in explanation.lifts)
+    if explanation.same >= explanation.direct > 0:
+        parts = [f"its own words {explanation.same:.2f}"]
+    if lifted > 0.005:
+        parts.append(f"neighbours {lifted:.2f}")
+    line = f"{explanation.score:.2f} = {' + '.join(parts) or '0'}"
+    return f"{line}; words: {', '.join(held)}" if held else line
+
+
+def _share(share: Share) -> dict[str, Any]:
+    return {
+        "value": share.value,
+        "weight": share.weight,
+        "contribution": share.contribution,
+        "rank": share.rank,
+    }
 
 
 def _why_empty(found: Found, threshold: float | None) -> str:
