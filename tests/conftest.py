@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 import itertools
 import os
+import shutil
 import socket
 import sqlite3
 import subprocess
@@ -19,6 +20,7 @@ import pytest
 
 from mnemic import Memory
 from mnemic.models.fakes import HashEmbedder
+from mnemic.store.schema import OWNED
 
 
 def _is_local(address: Any) -> bool:
@@ -67,31 +69,37 @@ OTHER = [
 ]
 
 
-def tenant_state(path: Path, tenant: str) -> list[Any]:
-    """All that a tenant can see of itself: memories with every state, histories, messages."""
-    with Memory(str(path), tenant=tenant, embedder=HashEmbedder()) as memory:
-        state: list[Any] = []
-        for user in ("bystander", "neighbour"):
-            listed = memory.get_all(
-                user_id=user, top_k=1000, show_expired=True, show_deleted=True, include_superseded=True
-            )
-            state.append(listed)
-            state.extend(memory.history(item["id"]) for item in listed["results"])
-            state.append(memory.messages(user_id=user, limit=1000))
-            state.append(memory.search("likes chess 上海 ERR-7731", user_id=user)["results"])
-        return state
+def tenant_rows(path: Path, tenant: str) -> dict[str, list[Any]]:
+    """Every row that a tenant has, bit for bit, with its owners' counters."""
+    mine = "(SELECT id FROM owner WHERE tenant = ?)"
+    with closing(sqlite3.connect(path)) as raw:
+        rows = {
+            name: raw.execute(f'SELECT * FROM "{name}" WHERE owner_id IN {mine} ORDER BY 1, 2', (tenant,))
+            for name in sorted(table.name for table in OWNED)
+        }
+        rows["owner"] = raw.execute("SELECT * FROM owner WHERE tenant = ? ORDER BY id", (tenant,))
+        return {name: found.fetchall() for name, found in rows.items()}
 
 
-@pytest.fixture
-def store_path(tmp_path: Path) -> Iterator[Path]:
-    """A store file that holds a second tenant, which must be unchanged when the test is over."""
-    path = tmp_path / "notes.db"
+@pytest.fixture(scope="session")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store file that holds a second tenant; tests work on copies."""
+    path = tmp_path_factory.mktemp("template") / "notes.db"
     with Memory(str(path), tenant="other", embedder=HashEmbedder()) as other:
         for text, user in OTHER:
             other.add(text, user_id=user, infer=False, metadata={"price": 15, "user_id": "u1"})
-    before = tenant_state(path, "other")
+    return path
+
+
+@pytest.fixture
+def store_path(tmp_path: Path, template: Path) -> Iterator[Path]:
+    """A store file that holds a second tenant, which must be unchanged when the test is over."""
+    path = tmp_path / "notes.db"
+    shutil.copyfile(template, path)
+    before = tenant_rows(path, "other")
+    assert len(before["memory"]) == len(OTHER)
     yield path
-    assert tenant_state(path, "other") == before, "another tenant's data changed"
+    assert tenant_rows(path, "other") == before, "another tenant's data changed"
 
 
 MakeMemory = Callable[..., Memory]
