@@ -9,6 +9,7 @@ from sqlalchemy import Connection, insert, inspect, select, update
 
 from ..clock import iso, now
 from ..errors import StoreFormatError
+from ..text.tokens import tokeniser_fingerprint
 from . import schema
 
 Migration = Callable[[Connection], None]
@@ -21,6 +22,7 @@ def create(tx: Connection) -> None:
         {"key": "store_id", "value": uuid4().hex},
         {"key": "created_at", "value": iso(now())},
         {"key": "schema_version", "value": "0"},
+        {"key": "tokeniser", "value": tokeniser_fingerprint()},
     ]
     tx.execute(insert(schema.meta), rows)
 
