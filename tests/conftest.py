@@ -85,10 +85,15 @@ def tenant_rows(path: Path, tenant: str) -> dict[str, list[Any]]:
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store file that holds a second tenant; tests work on copies."""
     path = tmp_path_factory.mktemp("template") / "notes.db"
-    with Memory(str(path), tenant="other", embedder=HashEmbedder()) as other:
+    add_bystanders(path, HashEmbedder())
+    return path
+
+
+def add_bystanders(path: Path, embedder: Any) -> None:
+    """Store the second tenant."""
+    with Memory(str(path), tenant="other", embedder=embedder) as other:
         for text, user in OTHER:
             other.add(text, user_id=user, infer=False, metadata={"price": 15, "user_id": "u1"})
-    return path
 
 
 @pytest.fixture
@@ -119,6 +124,26 @@ def make_memory(store_path: Path) -> Iterator[MakeMemory]:
     yield make
     for memory in opened:
         memory.close()
+
+
+@pytest.fixture
+def memory_with(tmp_path: Path) -> Iterator[MakeMemory]:
+    """Opens memories with a given embedder on a store of their own, which holds a second tenant likewise."""
+    path = tmp_path / "own.db"
+    opened: list[Memory] = []
+    before: list[Any] = []
+
+    def make(embedder: Any, **settings: Any) -> Memory:
+        if not before:
+            add_bystanders(path, embedder)
+            before.append(tenant_rows(path, "other"))
+        opened.append(Memory(str(path), embedder=embedder, **settings))
+        return opened[-1]
+
+    yield make
+    for memory in opened:
+        memory.close()
+    assert [tenant_rows(path, "other")] == before, "another tenant's data changed"
 
 
 @pytest.fixture
