@@ -1,0 +1,152 @@
+"""Why a row ranks where it does: read off the arrays of a ranking, for hits and for any other row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .arms import Evidence
+from .fuse import Ranking
+from .lexical import rarity
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What one signal gave: its value in [0, 1], its weight, and what it added to the score.
+
+    `rank` is its place in this arm among the rows that might be returned (ties share one); None for a lift and
+    for an arm that did not find the row.
+    """
+
+    name: str
+    value: float
+    weight: float
+    contribution: float
+    rank: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """How a row came to its score: `direct` plus the contributions of the lifts.
+
+    rank: its place in the whole ranking; where it is not eligible (masked or dead), the one it would have.
+    found: whether it counts as a hit at all. cosine: raw, None without a vector of query or row. bm25: raw.
+    direct: the sum of the arms' contributions, or `same` where that is higher: the share of the row's words
+    that are the query's, if it holds all of the query's. words: which words of the query (by index of their
+    group) the row holds, and `told` which ones the messages on its slot hold.
+    """
+
+    score: float
+    rank: int
+    eligible: bool
+    found: bool
+    cosine: float | None
+    bm25: float
+    direct: float
+    same: float
+    arms: tuple[Share, ...]
+    lifts: tuple[Share, ...]
+    words: tuple[int, ...]
+    told: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word of the query: in how many of the memories it stands, and what it weighs."""
+
+    memories: int
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """A ranking as a whole: the memories it weighed words by, how many might be returned and were found, the
+    arms that could speak with their weights, and the words of the query in order."""
+
+    memories: int
+    eligible: int
+    found: int
+    arms: dict[str, float]
+    words: tuple[Word, ...]
+
+
+def explain(ranking: Ranking, snapshot: int, row: int) -> Explanation:
+    """The explanation of a row of a snapshot (by index), be it a hit or not."""
+    evidence = ranking.evidence[snapshot]
+    held = evidence.snapshot
+    slot = held.slots.rows[row]
+    direct, score = float(ranking.direct[snapshot][row]), float(ranking.scores[snapshot][row])
+    eligible = bool(ranking.eligible[snapshot][row])
+    seen = evidence.cosines is not None and bool(held.vectored[row])
+    return Explanation(
+        score=score,
+        rank=_place(ranking, score, held.rows["uid"][row]),
+        eligible=eligible,
+        found=eligible and score >= ranking.recipe.floor,
+        cosine=float(evidence.cosines[row]) if evidence.cosines is not None and seen else None,
+        bm25=float(evidence.bm25[row]),
+        direct=direct,
+        same=float(evidence.same[row]),
+        arms=tuple(_arm(ranking, name, weight, evidence, row) for name, weight in ranking.arms),
+        lifts=tuple(
+            _lift(name, weight, evidence, row, score, direct) for name, weight in ranking.recipe.lifts
+        ),
+        words=tuple(i for i, hits in enumerate(evidence.words) if np.any(hits.docs == row)),
+        told=tuple(
+            i for i, hits in enumerate(evidence.told) if np.any(held.slots.messages[hits.docs] == slot)
+        ),
+    )
+
+
+def overview(ranking: Ranking) -> Overview:
+    """What can be said of a ranking as a whole."""
+    size = sum(evidence.snapshot.row_lengths.many for evidence in ranking.evidence)
+    holding = [
+        sum(len(evidence.words[i].docs) for evidence in ranking.evidence)
+        for i in range(len(ranking.query.groups))
+    ]
+    found = [
+        mask & (scores >= ranking.recipe.floor)
+        for mask, scores in zip(ranking.eligible, ranking.scores, strict=True)
+    ]
+    return Overview(
+        memories=size,
+        eligible=sum(int(np.count_nonzero(mask)) for mask in ranking.eligible),
+        found=sum(int(np.count_nonzero(mask)) for mask in found),
+        arms=dict(ranking.arms),
+        words=tuple(Word(many, rarity(size, many)) for many in holding),
+    )
+
+
+def _arm(ranking: Ranking, name: str, weight: float, evidence: Evidence, row: int) -> Share:
+    value = _value(evidence, name, row)
+    above = sum(
+        int(np.count_nonzero(mask & (other.rows[name] > value)))
+        for mask, other in zip(ranking.eligible, ranking.evidence, strict=True)
+    )
+    return Share(name, value, weight, weight * value, above + 1 if value > 0 else None)
+
+
+def _lift(name: str, weight: float, evidence: Evidence, row: int, score: float, direct: float) -> Share:
+    value = _value(evidence, name, row)
+    return Share(name, value, weight, (1.0 - direct) * weight * value if score > 0 else 0.0, None)
+
+
+def _value(evidence: Evidence, name: str, row: int) -> float:
+    slots = evidence.snapshot.slots
+    slot = slots.rows[row]
+    if name in evidence.rows:
+        return float(evidence.rows[name][row])
+    if name in evidence.slots:
+        return float(evidence.slots[name][slot])
+    return float(evidence.episodes[name][slots.episode[slot]]) if name in evidence.episodes else 0.0
+
+
+def _place(ranking: Ranking, score: float, uid: bytes) -> int:
+    above = 0
+    for mask, scores, evidence in zip(ranking.eligible, ranking.scores, ranking.evidence, strict=True):
+        above += int(np.count_nonzero(mask & (scores > score)))
+        ties = np.flatnonzero(mask & (scores == score))
+        above += int(np.count_nonzero(evidence.snapshot.rows["uid"][ties] < uid))
+    return above + 1

@@ -1,0 +1,142 @@
+"""Ranking: from the evidence of all arms to one absolute score per row, and the best rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from .arms import Evidence, Query, gather
+from .lexical import Floats, Longs, Mask
+from .recipe import DEFAULT, Recipe, Weights
+from .snapshot import Snapshot
+
+__all__ = ["Hit", "Query", "Ranking", "rank"]
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A row of one of the snapshots (by index) and its score."""
+
+    snapshot: int
+    row: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ranking:
+    """The hits, best first, and what they came from, which `recall.explain` reads.
+
+    `arms` are the weights of the arms that could speak (their sum is 1). For each snapshot: the evidence, the
+    direct score, lift and score of every row, and which rows might be returned.
+    """
+
+    hits: tuple[Hit, ...]
+    query: Query
+    recipe: Recipe
+    arms: Weights
+    evidence: list[Evidence]
+    direct: list[Floats]
+    lift: list[Floats]
+    scores: list[Floats]
+    eligible: list[Mask]
+
+
+def rank(
+    snapshots: Sequence[Snapshot],
+    query: Query,
+    masks: Sequence[Mask],
+    limit: int,
+    recipe: Recipe = DEFAULT,
+) -> Ranking:
+    """The `limit` best of the rows that the masks (bool (n,) per snapshot) and their being live allow.
+
+    The score of a row is absolute and lies in [0, 1]:
+
+        direct = weighted mean of the arms that can speak to this query
+        score  = direct + (1 - direct) * sum of weight * lift
+
+    so direct evidence counts in full, and the surroundings fill a part of what it leaves open. Where a row
+    holds every word of the query, `direct` is at least the share of the row's words that these are: a
+    memory's own text as query scores 1 whatever the embedder. A row is found by direct evidence or by a word
+    on its slot (the message that states it); what only its neighbours or its episode suggest is not. Scores
+    below `recipe.floor` are no hits. An arm is silent, and its weight goes to the others, without a query
+    vector, without any vector held or with an embedder that tells nothing (dense); without a word in the query
+    (lexical).
+
+    Hits are ordered by score, then id. A score depends on the live rows and messages of all the snapshots
+    together, on nothing else: not on the masks, not on the order of the snapshots or of the rows in them.
+    Raises `EmbedderMismatchError` for a query vector of another length than those held.
+    """
+    evidence = gather(snapshots, query, recipe)
+    speaking = [(name, weight) for name, weight in recipe.arms if any(name in e.rows for e in evidence)]
+    total = sum(weight for _, weight in speaking)
+    arms = tuple((name, weight / total) for name, weight in speaking)
+    direct = [_direct(e, arms) for e in evidence]
+    lift = [_lift(e, recipe) for e in evidence]
+    scores = [_score(e, d, up) for e, d, up in zip(evidence, direct, lift, strict=True)]
+    eligible = [mask & s.live for mask, s in zip(masks, snapshots, strict=True)]
+    hits = _best(snapshots, scores, eligible, limit, recipe.floor)
+    return Ranking(hits, query, recipe, arms, evidence, direct, lift, scores, eligible)
+
+
+def _direct(evidence: Evidence, arms: Weights) -> Floats:
+    mean = np.zeros(evidence.snapshot.n)
+    for name, weight in arms:
+        mean += weight * evidence.rows[name]
+    return np.minimum(np.maximum(mean, evidence.same), 1.0)
+
+
+def _lift(evidence: Evidence, recipe: Recipe) -> Floats:
+    """The weighted sum of the lifts: episodes first, then slots, then rows, so that little is moved about."""
+    slots = evidence.snapshot.slots
+    of_episode, of_slot, of_row = np.zeros(slots.episodes), np.zeros(slots.size), np.zeros(len(slots.rows))
+    for name, weight in recipe.lifts:
+        for signals, sums in (
+            (evidence.episodes, of_episode),
+            (evidence.slots, of_slot),
+            (evidence.rows, of_row),
+        ):
+            if name in signals:
+                sums += weight * signals[name]
+    of_slot += of_episode[slots.episode]
+    return of_row + of_slot[slots.rows]
+
+
+def _score(evidence: Evidence, direct: Floats, lift: Floats) -> Floats:
+    found = (direct > 0) | evidence.related[evidence.snapshot.slots.rows]
+    return np.where(found, direct + (1.0 - direct) * lift, 0.0)
+
+
+def _best(
+    snapshots: Sequence[Snapshot],
+    scores: Sequence[Floats],
+    eligible: Sequence[Mask],
+    limit: int,
+    floor: float,
+) -> tuple[Hit, ...]:
+    if limit < 1 or not snapshots:
+        return ()
+    rows = [_top(score, mask, limit, floor) for score, mask in zip(scores, eligible, strict=True)]
+    owners = np.repeat(np.arange(len(rows)), [len(of_one) for of_one in rows])
+    found = np.concatenate([score[of_one] for score, of_one in zip(scores, rows, strict=True)])
+    uids = np.concatenate([s.rows["uid"][of_one] for s, of_one in zip(snapshots, rows, strict=True)])
+    order = np.lexsort((uids, -found))[:limit]
+    joined = np.concatenate(rows)
+    return tuple(
+        Hit(owner, row, score)
+        for owner, row, score in zip(
+            owners[order].tolist(), joined[order].tolist(), found[order].tolist(), strict=True
+        )
+    )
+
+
+def _top(scores: Floats, eligible: Mask, limit: int, floor: float) -> Longs:
+    """The rows with the best scores, those that tie with the last one too, in any order."""
+    rows = np.flatnonzero((scores >= floor) & eligible)
+    if len(rows) > limit:
+        found = scores[rows]
+        least = np.partition(found, len(found) - limit)[len(found) - limit]
+        rows = rows[found >= least]
+    return rows
