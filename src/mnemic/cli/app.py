@@ -1,0 +1,71 @@
+"""The commands by name. Only what a command uses is imported, and only when it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated
+
+import typer
+
+from . import more, read, write
+from .call import Call, JsonOption, StoreOption, TenantOption, command
+
+VERBS: dict[str, Callable[..., None]] = {
+    "add": write.add,
+    "search": read.search,
+    "list": read.list_memories,
+    "get": read.get,
+    "update": write.update,
+    "delete": write.delete,
+    "restore": write.restore,
+    "trash": read.trash,
+    "history": read.history,
+    "messages": read.messages,
+    "stats": read.stats,
+}
+
+# Plain help takes half the time of boxed help and reads as well in a pipe.
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+config = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="The settings in force.")
+evals = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Measure with published data.")
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        more.print_version()
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    ctx: typer.Context,
+    store: StoreOption = None,
+    tenant: TenantOption = None,
+    as_json: JsonOption = False,
+    _version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Long-term memory for AI agents: one file, no server, nothing lost.
+
+    \b
+    mnemic add "I live in Hangzhou." -u ann --no-infer
+    mnemic search "Which city is home?" -u ann
+    """
+    ctx.obj = Call(store, tenant, as_json, {})
+
+
+for name, verb in VERBS.items():
+    app.command(name)(command(verb))
+config.command("show")(command(more.config_show, scoped=False))
+evals.command("locomo")(command(more.eval_locomo, scoped=False))
+app.add_typer(config, name="config")
+app.add_typer(evals, name="eval")
+app.command("demo")(more.demo)
+app.command("version")(command(more.version, scoped=False))

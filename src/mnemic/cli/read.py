@@ -1,0 +1,145 @@
+"""The commands that only read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import typer
+
+from . import inputs, show
+from .call import Call, fail
+from .write import MemoryId
+
+if TYPE_CHECKING:
+    from mnemic import shapes
+
+Filter = Annotated[
+    str | None, typer.Option("--filter", metavar="JSON", help="Conditions on fields and metadata.")
+]
+Cursor = Annotated[str | None, typer.Option("--cursor", help="Go on where an earlier page ended.")]
+Everything = Annotated[bool, typer.Option("--all", help="All pages.")]
+Limit = Annotated[int | None, typer.Option("--limit", "-n", help="How many at most.")]
+ShowExpired = Annotated[bool, typer.Option("--show-expired", help="Also those past their last day.")]
+Superseded = Annotated[bool, typer.Option("--include-superseded", help="Also those that were replaced.")]
+AsOf = Annotated[str | None, typer.Option("--as-of", metavar="TIME", help="What held at that time.")]
+
+PAGE = 500
+
+
+def search(
+    call: Call,
+    query: Annotated[str, typer.Argument(help="A question, or words.")],
+    top_k: Annotated[
+        int | None, typer.Option("--top-k", "-k", "--limit", help="How many at most; 20 if not given.")
+    ] = None,
+    threshold: Annotated[float | None, typer.Option("--threshold", help="The least score, 0 to 1.")] = None,
+    filters: Filter = None,
+    rerank: Annotated[bool, typer.Option("--rerank", help="Let the configured reranker order them.")] = False,
+    explain: Annotated[bool, typer.Option("--explain", help="Say how each score came about.")] = False,
+    as_of: AsOf = None,
+    include_superseded: Superseded = False,
+    show_expired: ShowExpired = False,
+) -> None:
+    """Find the memories that a question needs, best first."""
+    chosen = inputs.from_json(filters, "--filter")
+    with call.memory() as memory:
+        found = memory.search(
+            query,
+            top_k=top_k,
+            threshold=threshold,
+            filters=chosen,
+            rerank=rerank,
+            explain=explain,
+            as_of=inputs.time_of(as_of),
+            include_superseded=include_superseded,
+            show_expired=show_expired,
+            **call.ids,
+        )
+    call.show(found, show.hits)
+
+
+def list_memories(
+    call: Call,
+    filters: Filter = None,
+    limit: Limit = None,
+    cursor: Cursor = None,
+    everything: Everything = False,
+    as_of: AsOf = None,
+    include_superseded: Superseded = False,
+    show_expired: ShowExpired = False,
+    show_deleted: Annotated[bool, typer.Option("--show-deleted", help="Also deleted ones.")] = False,
+) -> None:
+    """List the memories of a scope, newest first."""
+    given: dict[str, Any] = {
+        "filters": inputs.from_json(filters, "--filter"),
+        "as_of": inputs.time_of(as_of),
+        "include_superseded": include_superseded,
+        "show_expired": show_expired,
+        "show_deleted": show_deleted,
+        **call.ids,
+    }
+    with call.memory() as memory:
+        listed = _paged(memory.get_all, given, limit, cursor, everything)
+    call.show(cast("shapes.ListResult", listed), show.memories)
+
+
+def trash(
+    call: Call,
+    filters: Filter = None,
+    limit: Limit = None,
+    cursor: Cursor = None,
+    everything: Everything = False,
+) -> None:
+    """List the deleted memories: who did it, when and why."""
+    given = {"filters": inputs.from_json(filters, "--filter"), **call.ids}
+    with call.memory() as memory:
+        listed = _paged(memory.trash, given, limit, cursor, everything)
+    call.show(cast("shapes.ListResult", listed), show.memories)
+
+
+def messages(call: Call, limit: Limit = None, cursor: Cursor = None, everything: Everything = False) -> None:
+    """Show what was said, word for word and in order."""
+    with call.memory() as memory:
+        listed = _paged(memory.messages, dict(call.ids), limit, cursor, everything)
+    call.show(cast("shapes.MessageList", listed), show.messages)
+
+
+def get(call: Call, memory_id: MemoryId) -> None:
+    """Show one memory with all there is to it."""
+    with call.memory() as memory:
+        item = memory.get(memory_id, **call.ids)
+    if item is not None or call.as_json:
+        call.show(item, show.memory)
+    if item is None:
+        fail(f"Memory with id {memory_id} not found; `mnemic trash` lists what was deleted.")
+
+
+def history(call: Call, memory_id: MemoryId) -> None:
+    """Show every change of a memory, oldest first."""
+    with call.memory() as memory:
+        entries = memory.history(memory_id, **call.ids)
+    call.show(entries, show.history)
+
+
+def stats(call: Call) -> None:
+    """Count what a scope, or without ids the whole store, holds."""
+    with call.memory() as memory:
+        counted = memory.stats(**call.ids)
+    call.show(counted, show.stats)
+
+
+def _paged(
+    verb: Callable[..., Any], given: dict[str, Any], limit: int | None, cursor: str | None, everything: bool
+) -> Any:
+    """A page of a listing, or all pages from there on as one."""
+    if everything and limit is not None:
+        raise typer.BadParameter("Give --limit or --all, not both.")
+    if not everything:
+        return verb(limit=limit, cursor=cursor, **given)
+    page = verb(limit=PAGE, cursor=cursor, **given)
+    results = list(page["results"])
+    while page["next"] is not None:
+        page = verb(limit=PAGE, cursor=page["next"], **given)
+        results += page["results"]
+    return {**page, "results": results, "next": None, "truncated": False}

@@ -1,0 +1,224 @@
+"""Results the way people read them, in 80 columns or whatever the terminal has. Rich is imported when used."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+    from mnemic import shapes
+
+LONGEST = 400
+
+# What a terminal would obey rather than show: control characters, and marks that reverse the reading order.
+COMMANDS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+def as_json(result: object) -> None:
+    """Print one JSON document; characters are escaped only where the output cannot hold them."""
+    holds_all = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
+    sys.stdout.write(json.dumps(result, ensure_ascii=not holds_all, indent=2) + "\n")
+
+
+def hits(found: shapes.SearchResult) -> None:
+    """The hits of a search: score, text, and how the score came about where that was asked for."""
+    console = make_console()
+    for item in found["results"]:
+        lines: list[str | Text] = [one_line(item["memory"]), faint(about(item))]
+        if "score_details" in item:
+            lines.append(faint(clean(item["score_details"]["reason"])))
+        beside(console, f"{item['score'] or 0:.3f}", *lines)
+    _notice(console, found)
+
+
+def memories(listed: shapes.ListResult) -> None:
+    """A page of memories, and whether others follow."""
+    console = make_console()
+    for item in listed["results"]:
+        lines: list[str | Text] = [one_line(item["memory"]), faint(about(item))]
+        if "deleted_at" in item:
+            lines.append(faint(_deletion(item)))
+        beside(console, "-", *lines)
+    _footer(console, listed, "memory")
+
+
+def messages(listed: shapes.MessageList) -> None:
+    """Messages word for word with the time and the one who spoke."""
+    console = make_console()
+    for message in listed["results"]:
+        speaker = message["name"] or message["role"]
+        console.print(faint(f"{moment(message['timestamp'])}  {clean(speaker)}"))
+        beside(console, "", clean(message["content"]))
+    if not listed["results"]:
+        console.print("No messages under these ids.")
+    _footer(console, listed, "message")
+
+
+def memory(item: shapes.MemoryItem | None) -> None:
+    """One memory: every key that has a value, the text word for word."""
+    if item is None:
+        return
+    rows = [(key, _value(value)) for key, value in item.items() if value not in (None, [])]
+    pairs(make_console(), rows)
+
+
+def history(entries: Sequence[shapes.HistoryItem]) -> None:
+    """The changes of a memory, oldest first."""
+    console = make_console()
+    for entry in entries:
+        lines: list[str | Text] = [one_line(entry["new_memory"] or "(deleted)")]
+        if entry["old_memory"] is not None and entry["old_memory"] != entry["new_memory"]:
+            lines.append(faint(f"was: {one_line(entry['old_memory'])}"))
+        if entry["new_metadata"] != entry["old_metadata"]:
+            lines.append(faint(f"metadata: {_value(entry['new_metadata'])}"))
+        told = [f"by {entry['actor']}" if entry["actor"] else "", entry["reason"] or ""]
+        if any(told):
+            lines.append(faint(clean(": ".join(part for part in told if part))))
+        beside(console, f"{moment(entry['updated_at'])}  {entry['event']:<9}", *lines)
+    if not entries:
+        console.print("No memory ever had this id.")
+
+
+def added(result: shapes.AddResult) -> None:
+    """What became of an add, a memory at a time."""
+    console = make_console()
+    for item in result["results"]:
+        lines: list[str | Text] = [one_line(item["memory"]), faint(item["id"])]
+        lines += [faint(f"replaces {closed}") for closed in item.get("supersedes", [])]
+        beside(console, f"{'kept' if item['event'] == 'NONE' else item['event']:<6}", *lines)
+    for rejected in result["rejected"]:
+        words = rejected["reason"].replace("_", " ")
+        beside(console, "not   ", one_line(rejected["text"] or "(no text)"), faint(words))
+    _notice(console, result)
+
+
+def changed(result: shapes.ChangeResult) -> None:
+    """What an update, delete or restore did."""
+    console = make_console()
+    if "would_delete" in result:
+        for memory_id in result["would_delete"]:
+            console.print(memory_id)
+        console.print(f"Would delete {count(len(result['would_delete']), 'memory')}; deleted none.")
+    elif "deleted" in result:
+        console.print(f"Deleted {count(result['deleted'], 'memory')}.")
+    elif result["event"] == "NONE":
+        console.print(f"Nothing to change on {result['id']}.")
+    else:
+        console.print(f"{result['message']} {result['id']}")
+
+
+def stats(counted: Mapping[str, Any]) -> None:
+    """Counts, a line each."""
+    rows = [(key.replace("_", " "), _value(value)) for key, value in counted.items()]
+    pairs(make_console(), rows)
+
+
+def settings(rows: Sequence[Mapping[str, str]]) -> None:
+    """Each setting with its value and where that came from."""
+    pairs(make_console(), [(row["name"], f"{clean(row['value'])} ({row['source']})") for row in rows])
+
+
+def make_console() -> Console:
+    """Standard output: wrapped to its width, without any colour where it is no terminal or NO_COLOR is set."""
+    from rich.console import Console
+
+    plain = bool(os.environ.get("NO_COLOR")) or not sys.stdout.isatty()
+    # Texts are shown as they are: "[bold]" and ":smile:" are words like others.
+    return Console(color_system=None if plain else "auto", markup=False, emoji=False, highlight=False)
+
+
+def beside(console: Console, label: str, *lines: str | Text) -> None:
+    """Print lines with a label to their left, wrapped and aligned, without blanks at their ends."""
+    from rich.cells import cell_len
+    from rich.text import Text
+
+    lead = f"{label} " if label else "  "
+    room = max(20, console.width - cell_len(lead))
+    for line in lines:
+        text = Text(line) if isinstance(line, str) else line
+        for piece in text.wrap(console, room, tab_size=4) or [Text()]:
+            piece.rstrip()
+            console.print(Text(lead) + piece if piece else "", soft_wrap=True)
+            lead = " " * cell_len(lead)
+
+
+def pairs(console: Console, rows: Sequence[tuple[str, str]]) -> None:
+    """Print names and values in two columns."""
+    width = max((len(name) for name, _ in rows), default=0)
+    for name, value in rows:
+        beside(console, f"{name:<{width}} ", value)
+
+
+def faint(text: str) -> Text:
+    """Text that steps back where the terminal can show that."""
+    from rich.text import Text
+
+    return Text(text, style="dim")
+
+
+def clean(text: str) -> str:
+    """The text without anything that a terminal would obey."""
+    return COMMANDS.sub("\N{REPLACEMENT CHARACTER}", text.replace("\r\n", "\n"))
+
+
+def one_line(text: str) -> str:
+    """The text as one paragraph, cut where it is long."""
+    whole = clean(" ".join(text.split()))
+    return whole if len(whole) <= LONGEST else f"{whole[: LONGEST - 1]}…"
+
+
+def moment(time: str | None) -> str:
+    """A UTC time to the minute."""
+    return "" if time is None else f"{time[:10]} {time[11:16]}Z"
+
+
+def count(number: int, thing: str) -> str:
+    """ "1 memory", "2 memories"."""
+    plural = f"{thing[:-1]}ies" if thing.endswith("y") else f"{thing}s"
+    return f"{number:,} {thing if number == 1 else plural}"
+
+
+def about(item: shapes.MemoryItem) -> str:
+    """When, by whom, how long, and the id of a memory."""
+    speaker = item.get("actor_id") or item.get("attributed_to") or item.get("role")
+    parts = [
+        (item["valid_from"] or item["created_at"] or "")[:10],
+        clean(speaker) if speaker else "",
+        f"until {item['valid_to'][:10]}" if item["valid_to"] else "",
+        f"kept to {item['expiration_date']}" if "expiration_date" in item else "",
+        item["id"],
+    ]
+    return "  ".join(part for part in parts if part)
+
+
+def _deletion(item: shapes.MemoryItem) -> str:
+    by, reason = item.get("deleted_by"), item.get("deleted_reason")
+    told = f"deleted {moment(item.get('deleted_at'))}"
+    return clean(f"{told}{f' by {by}' if by else ''}{f': {reason}' if reason else ''}")
+
+
+def _value(value: Any) -> str:
+    return clean(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+
+
+def _notice(console: Console, result: Mapping[str, Any]) -> None:
+    if "notice" in result:
+        console.print(result["notice"])
+
+
+def _footer(console: Console, listed: Mapping[str, Any], thing: str) -> None:
+    _notice(console, listed)
+    if listed["truncated"]:
+        console.print(
+            faint(
+                f"{len(listed['results']):,} of {count(listed['total'], thing)} shown; --all shows all, or go on with"
+            )
+        )
+        console.print(faint(f"--cursor {listed['next']}"), soft_wrap=True)

@@ -1,0 +1,1 @@
+"""Measurements that anyone can repeat: published questions asked through the public API, no LLM anywhere."""
