@@ -112,6 +112,20 @@ def test_the_store_may_come_from_the_environment(monkeypatch: pytest.MonkeyPatch
     assert (tmp_path / "env.db").exists()
 
 
+def test_commands_without_a_store_take_none(run: Run) -> None:
+    run("version", "--store", "x", code=2)
+    run("eval", "locomo", "x.json", "--tenant", "t", code=2)
+
+
+@pytest.mark.parametrize("name", ["", " "])
+@pytest.mark.parametrize("option", ["--store", "--tenant"])
+def test_an_empty_name_is_refused(run: Run, option: str, name: str) -> None:
+    for args in (["list", "-u", "ann", option, name], [option, name, "list", "-u", "ann"]):
+        done = CliRunner().invoke(app, args)
+        assert done.exit_code == 1
+        assert f"{option[2:]} must be a non-empty string" in done.stderr
+
+
 def test_tenants_do_not_meet(run: Run, of: Run) -> None:
     memory_id = add(run, "of one", "ann", "--tenant", "one")
     assert of("list", "-u", "ann", "--tenant", "one")["total"] == 1
@@ -201,6 +215,7 @@ def test_pages_follow_each_other_and_all_joins_them(run: Run, of: Run) -> None:
         assert whole["results"] == first["results"] + second["results"]
         assert (whole["total"], whole["next"], whole["truncated"]) == (5, None, False)
     run("list", "-u", "ann", "--all", "--limit", "2", code=2)
+    assert "--cursor" not in run("list", "-u", "ann", "--limit", "0").stdout
     shown = run("list", "-u", "ann", "--limit", "2").stdout
     assert "2 of 5 memories" in shown
     assert first["next"] not in shown

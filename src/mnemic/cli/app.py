@@ -64,8 +64,8 @@ def options(
 for name, verb in VERBS.items():
     app.command(name)(command(verb))
 config.command("show")(command(more.config_show, scoped=False))
-evals.command("locomo")(command(more.eval_locomo, scoped=False))
+evals.command("locomo")(command(more.eval_locomo, scoped=False, stored=False))
 app.add_typer(config, name="config")
 app.add_typer(evals, name="eval")
 app.command("demo")(more.demo)
-app.command("version")(command(more.version, scoped=False))
+app.command("version")(command(more.version, scoped=False, stored=False))

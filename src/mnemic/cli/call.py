@@ -60,23 +60,24 @@ class Call:
             for_people(result)
 
 
-def command(run: Callable[..., None], *, scoped: bool = True) -> Callable[..., None]:
+def command(run: Callable[..., None], *, scoped: bool = True, stored: bool = True) -> Callable[..., None]:
     """The function as Typer takes it: the shared options come at the end, errors are one line.
 
-    scoped: whether it takes ids. Store, tenant and --json may also be given before the command's name.
+    scoped: whether it takes ids; stored: whether it is about a store at all. Store, tenant and --json may also
+    be given before the command's name.
     """
     own = _parameters(run)[1:]
     ids = _parameters(_id_options) if scoped else []
-    shared = _parameters(_options)
+    shared = _parameters(_options)[0 if stored else -1 :]
 
     def wrapped(ctx: typer.Context, **given: Any) -> None:
         before: Call = ctx.obj
-        store, tenant, as_json = (given.pop(parameter.name) for parameter in shared)
+        options = {parameter.name: given.pop(parameter.name) for parameter in shared}
         named = {parameter.name: given.pop(parameter.name) for parameter in ids}
         call = Call(
-            store=before.store if store is None else store,
-            tenant=before.tenant if tenant is None else tenant,
-            as_json=as_json or before.as_json,
+            store=_later(options.get("store"), before.store),
+            tenant=_later(options.get("tenant"), before.tenant),
+            as_json=options["as_json"] or before.as_json,
             ids={name: value for name, value in named.items() if value is not None},
         )
         with errors_on_one_line():
@@ -112,6 +113,11 @@ def fail(message: str) -> NoReturn:
 def note(message: str) -> None:
     """Tell people something beside the result, on stderr."""
     typer.echo(message, err=True)
+
+
+def _later(own: str | None, before: str | None) -> str | None:
+    # Not `or`: an empty name is an error to be told, not a reason to use another store.
+    return before if own is None else own
 
 
 def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:

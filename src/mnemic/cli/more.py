@@ -13,7 +13,10 @@ from .call import Call, errors_on_one_line, note
 
 
 def config_show(call: Call) -> None:
-    """Show each setting, its value and where it came from; secrets are masked."""
+    """Show each setting, its value and its source.
+
+    Secrets are masked.
+    """
     from mnemic import config
 
     rows = config.shown_settings(config.load(call.settings))

@@ -217,8 +217,7 @@ def _footer(console: Console, listed: Mapping[str, Any], thing: str) -> None:
     _notice(console, listed)
     if listed["truncated"]:
         console.print(
-            faint(
-                f"{len(listed['results']):,} of {count(listed['total'], thing)} shown; --all shows all, or go on with"
-            )
+            faint(f"{len(listed['results']):,} of {count(listed['total'], thing)} shown; --all shows all.")
         )
-        console.print(faint(f"--cursor {listed['next']}"), soft_wrap=True)
+    if listed["next"] is not None:
+        console.print(faint(f"Go on with --cursor {listed['next']}"), soft_wrap=True)
