@@ -16,6 +16,7 @@ from .checks import shown
 from .errors import ConfigError, nearest
 
 ENV_PREFIX = "MNEMIC_"
+IN_MEMORY = ":memory:"
 SECRET_KEYS = frozenset({"api_key"})
 
 # mem0's top-level keys that mean nothing here, and what to do instead.
@@ -58,6 +59,13 @@ def data_directory(environ: Mapping[str, str] = os.environ) -> Path:
     return user_data_path("mnemic", appauthor=False)
 
 
+def store_path(settings: Config) -> Path | None:
+    """The store's file; None for one in memory."""
+    if settings.store == IN_MEMORY:
+        return None
+    return data_directory() / "memory.db" if settings.store is None else Path(settings.store).expanduser()
+
+
 def load(given: Mapping[str, Any], environ: Mapping[str, str] = os.environ) -> Config:
     """The settings in force. None among `given` counts as not given.
 
@@ -83,6 +91,8 @@ def shown_settings(config: Config) -> list[tuple[str, str, str]]:
     rows = []
     for key in KEYS:
         value = getattr(config, key)
+        if key == "store" and value is None:
+            value = store_path(config)
         rows.append((key, _masked(value), config.sources.get(key, "default")))
     return rows
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from datetime import tzinfo
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 import numpy as np
 
 from . import runtime
 from .clock import Clock, now, zone
-from .config import Config, data_directory
+from .config import Config, store_path
 from .errors import EmbedderMismatchError, StoreClosedError
 from .models.embed import Embedder, open_embedder
 from .models.embed.background import measure_background
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MIB = 1024 * 1024
-IN_MEMORY = ":memory:"
 
 
 async def off_loop(work: Callable[[], T], /) -> T:
@@ -56,16 +54,8 @@ class Parts:
             if self._closed:
                 raise StoreClosedError("This memory was closed; open a new one.")
             if self._store is None:
-                self._store = Store(self.path())
+                self._store = Store(store_path(self.settings))
             return self._store
-
-    def path(self) -> Path | None:
-        """The store's file; None for one in memory."""
-        if self.settings.store == IN_MEMORY:
-            return None
-        if self.settings.store is None:
-            return data_directory() / "memory.db"
-        return Path(self.settings.store).expanduser()
 
     def close(self) -> None:
         """Give back the store's connections. Blocking."""
@@ -128,5 +118,5 @@ def _check_fit(space: Space, name: str, dims: int | None) -> None:
         f"The store holds vectors of {space.name!r} ({space.dims} dimensions), but the embedder is {name!r}"
         f" ({size}).",
         details={"store": space.name, "store_dims": space.dims, "embedder": name, "dims": dims},
-        suggestion=f"Open it with {space.name!r}, or change the store with: mnemic reembed --to {name}",
+        suggestion=f"Open the store with {space.name!r}, or add its memories to a new store.",
     )

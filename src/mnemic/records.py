@@ -278,6 +278,7 @@ class Item:
     attributed_to: str | None
     created_at: Instant
     updated_at: Instant
+    observed_at: Instant
     valid_from: Instant | None
     valid_to: Instant | None
     expiration_date: str | None

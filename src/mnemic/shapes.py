@@ -40,6 +40,7 @@ class MemoryItem(TypedDict, total=False):
     role: str
     attributed_to: str
     expiration_date: str
+    observed_at: str | None
     kind: str
     categories: list[str]
     valid_from: str | None
@@ -171,6 +172,7 @@ def memory_item(item: Item) -> MemoryItem:
         metadata=None if item.metadata is None else dict(item.metadata),
         created_at=iso(item.created_at),
         updated_at=iso(item.updated_at),
+        observed_at=iso(item.observed_at),
         kind=item.kind,
         valid_from=iso(item.valid_from),
         valid_to=iso(item.valid_to),

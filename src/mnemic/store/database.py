@@ -47,7 +47,7 @@ class Store:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as fault:
             raise StoreReadOnlyError(
-                f"The directory of the store cannot be made: {fault.strerror}.",
+                f"The directory {self.path.parent} of the store cannot be made: {fault.strerror}.",
                 details={"path": str(self.path)},
             ) from fault
         with self.read() as tx:

@@ -22,6 +22,7 @@ from sqlalchemy import (
     func,
     or_,
     select,
+    true,
     tuple_,
 )
 
@@ -55,6 +56,7 @@ _ITEM_COLUMNS = (
     s.version.c.valid_from,
     s.version.c.valid_to,
     s.version.c.expires_on,
+    s.version.c.observed_at,
     s.version.c.tx_from,
     s.version.c.tx_to,
     _heir.c.uid.label("superseded_by"),
@@ -284,6 +286,7 @@ def _item(
         attributed_to=row.attributed_to,
         created_at=row.created_at,
         updated_at=row.tx_from,
+        observed_at=row.observed_at,
         valid_from=row.valid_from,
         valid_to=row.valid_to,
         expiration_date=row.expires_on,
@@ -448,11 +451,12 @@ def _message_in(scope: Scope) -> ColumnElement[bool]:
     """The messages a scope may see: a message belongs to the one run it was said in."""
     seen = [
         and_(
+            true(),
             *(
                 (s.episode if name == "run_id" else s.owner).c[name] == getattr(pattern, name)
                 for name in ID_FIELDS
                 if getattr(pattern, name) is not None
-            )
+            ),
         )
         for pattern in scope.patterns
     ]
