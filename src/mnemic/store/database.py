@@ -42,14 +42,8 @@ class Store:
         self._reader = self._writer if self.path is None else None
 
     def _open(self) -> None:
-        try:
-            if self.path is not None:
-                self.path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as fault:
-            raise StoreReadOnlyError(
-                f"The directory {self.path.parent} of the store cannot be made: {fault.strerror}.",
-                details={"path": str(self.path)},
-            ) from fault
+        if self.path is not None:
+            _make_directory(self.path.parent)
         with self.read() as tx:
             behind = migrations.schema_version(tx) < len(migrations.MIGRATIONS)
         if behind:
@@ -116,3 +110,13 @@ class Store:
             # SQLite connections must not cross a fork: the child opens its own and leaves the parent's alone.
             self._engine.dispose(close=False)
             self._start()
+
+
+def _make_directory(path: Path) -> None:
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as fault:
+        raise StoreReadOnlyError(
+            f"The directory {path} of the store cannot be made: {fault.strerror}.",
+            details={"path": str(path)},
+        ) from fault
