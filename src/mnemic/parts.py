@@ -118,5 +118,6 @@ def _check_fit(space: Space, name: str, dims: int | None) -> None:
         f"The store holds vectors of {space.name!r} ({space.dims} dimensions), but the embedder is {name!r}"
         f" ({size}).",
         details={"store": space.name, "store_dims": space.dims, "embedder": name, "dims": dims},
-        suggestion=f"Open the store with {space.name!r}, or add its memories to a new store.",
+        suggestion=f"Open the store with {space.name!r}; changing a store's model is what"
+        f" `mnemic reembed --to {name}` will do in a later version.",
     )
