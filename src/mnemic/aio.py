@@ -42,6 +42,7 @@ class AsyncMemory(Face):
     open = _awaiting(Engine.open)
     add = _awaiting(Engine.add)
     search = _awaiting(Engine.search)
+    why = _awaiting(Engine.why)
     get = _awaiting(Engine.get)
     get_all = _awaiting(Engine.get_all)
     trash = _awaiting(Engine.trash)

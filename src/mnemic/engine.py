@@ -17,9 +17,11 @@ from .errors import ConfigError, NotFoundError, ScopeError, ValidationError
 from .ingest import given
 from .ingest import messages as heard
 from .ingest.commit import commit, packed_terms
+from .ingest.reasons import why_not_kept
 from .parts import Parts, off_loop
 from .recall import answers
 from .recall.search import Request, search
+from .recall.why import Question, why
 from .records import UNSET, Act, Batch, Embedded, Item, Revision
 from .scope import ID_FIELDS, Pattern, Scope, clean_id, read_scope, write_scope
 from .store import reading, writing
@@ -160,29 +162,57 @@ class Engine:
         along the list; `notice` says why there are none. Raises `ValidationError`, `EmbedderError`,
         `StoreError`; never an empty list for an outage.
         """
-        text = checks.check_query(query)
-        count = _count(top_k, limit)
         least = checks.check_threshold(threshold)
-        for name, flag in (("rerank", rerank), ("explain", explain), ("show_expired", show_expired)):
+        for name, flag in (("rerank", rerank), ("explain", explain)):
             checks.check_flag(flag, name)
-        scope, tree = self._read_scope(filters, self._ids(user_id, agent_id, app_id, run_id))
-        space = await self._parts.space()
-        vectors = None if space is None else await self._parts.embed([text], "query")
-        asked = answers.asked(text, vectors, space)
-        request = Request(
-            scope=scope,
-            tree=tree,
-            query=asked.query,
-            limit=count,
-            now=self._parts.clock(),
+        asked, request, space_id = await self._asked(
+            query,
+            self._ids(user_id, agent_id, app_id, run_id),
+            filters,
+            _count(top_k, limit),
             show_expired=show_expired,
-            include_superseded=checks.check_flag(include_superseded, "include_superseded"),
-            as_of=None if as_of is None else given.read_timestamp(as_of, self._parts.tz, "as_of"),
+            include_superseded=include_superseded,
+            as_of=as_of,
         )
-        space_id = None if space is None else space.id
         found = await off_loop(lambda: search(self._parts.store(), self._parts.indexes, request, space_id))
-        dense = vectors is not None
-        return answers.search_result(found, asked.words, least, explained=explain, rerank=rerank, dense=dense)
+        return answers.search_result(found, asked, least, explained=explain, rerank=rerank)
+
+    async def why(
+        self,
+        query: str,
+        *,
+        expect: str,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        app_id: str | None = None,
+        run_id: str | None = None,
+        filters: Filters | None = None,
+        top_k: int | None = None,
+        limit: int | None = None,
+        threshold: float | None = None,
+        show_expired: bool = False,
+        include_superseded: bool = False,
+        as_of: Any = None,
+    ) -> shapes.WhyResult:
+        """Follow a text from what was said to its rank in a search, and name the first stage that lacks it.
+
+        expect: words that the wanted memory holds, in any case. The other arguments are those of `search`.
+        Returns `missing_at` (said, kept, believed, eligible, found, returned; None when it is returned), the
+        `reason`, the memory with its rank and score where there is one, and every stage passed on the way.
+        """
+        wanted = checks.check_text(expect, "expect").strip()
+        asked, request, space_id = await self._asked(
+            query,
+            self._ids(user_id, agent_id, app_id, run_id),
+            filters,
+            _count(top_k, limit),
+            show_expired=show_expired,
+            include_superseded=include_superseded,
+            as_of=as_of,
+        )
+        question = Question(wanted, request, checks.check_threshold(threshold), asked.words, why_not_kept)
+        verdict = await off_loop(lambda: why(self._parts.store(), self._parts.indexes, question, space_id))
+        return shapes.why_result(verdict)
 
     async def get(
         self,
@@ -499,6 +529,23 @@ class Engine:
     def _read_scope(self, given_filters: Filters | None, ids: Ids) -> tuple[Scope, filters.Node]:
         tree = None if given_filters is None else filters.parse(given_filters, self._parts.tz)
         return read_scope(self._tenant, ids, tree)
+
+    async def _asked(
+        self, query: Any, ids: Ids, given_filters: Filters | None, limit: int, **states: Any
+    ) -> tuple[answers.Asked, Request, int | None]:
+        """A search as read and checked: its words and vector, the request, and the space it is made in."""
+        text = checks.check_query(query)
+        as_of = states.pop("as_of")
+        for name, flag in states.items():
+            checks.check_flag(flag, name)
+        scope, tree = self._read_scope(given_filters, ids)
+        moment = None if as_of is None else given.read_timestamp(as_of, self._parts.tz, "as_of")
+        space = await self._parts.space()
+        vectors = None if space is None else await self._parts.embed([text], "query")
+        asked = answers.asked(text, vectors, space)
+        now = self._parts.clock()
+        request = Request(scope, tree, asked.query, limit, now, as_of=moment, **states)
+        return asked, request, None if space is None else space.id
 
     def _listing(self, given_filters: Filters | None, ids: Ids, **states: Any) -> Listing:
         scope, tree = self._read_scope(given_filters, ids)

@@ -46,6 +46,7 @@ class Memory(Face):
 
     add = _blocking(Engine.add)
     search = _blocking(Engine.search)
+    why = _blocking(Engine.why)
     get = _blocking(Engine.get)
     get_all = _blocking(Engine.get_all)
     trash = _blocking(Engine.trash)

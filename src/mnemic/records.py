@@ -310,6 +310,23 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
+class Stated:
+    """A version that holds some text: where it lies, and, if it is no longer believed, what ended it."""
+
+    uid: str
+    owner_id: int
+    version_no: int
+    text: str
+    valid_to: Instant | None
+    expires_at: Instant | None
+    superseded_by: str | None
+    closed_at: Instant | None
+    closed_by_event: str | None
+    closed_by: str | None
+    closed_because: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class StoredMessage:
     """A message as handed out; `place` orders it among all messages of a scope."""
 
@@ -342,3 +359,27 @@ class Rejected:
     text: str
     messages: tuple[int, ...]
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One stage of the way: whether the text passed it (None: not asked for), and what was seen there."""
+
+    name: str
+    passed: bool | None
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What became of a text: the first stage that lacks it (None when it is returned), and all stages."""
+
+    expect: str
+    missing_at: str | None
+    reason: str
+    memory_id: str | None
+    memory: str | None
+    rank: int | None
+    score: float | None
+    score_details: dict[str, Any] | None
+    stages: tuple[Stage, ...]

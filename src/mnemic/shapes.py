@@ -11,7 +11,7 @@ from typing import Any, TypedDict
 
 from .clock import Instant, iso
 from .errors import ValidationError
-from .records import Batch, Entry, Item, Kind, Outcome, Rejected, StoredMessage
+from .records import Batch, Entry, Item, Kind, Outcome, Rejected, StoredMessage, Verdict
 
 
 class SourceShape(TypedDict):
@@ -152,6 +152,28 @@ class MessageList(TypedDict):
     truncated: bool
 
 
+class StageItem(TypedDict):
+    """One stage of `why`: whether the text passed it (None: does not apply), and what was seen there."""
+
+    stage: str
+    passed: bool | None
+    detail: str
+
+
+class WhyResult(TypedDict):
+    """What became of an expected text; `missing_at` is None when the search returns it."""
+
+    expect: str
+    missing_at: str | None
+    reason: str
+    memory_id: str | None
+    memory: str | None
+    rank: int | None
+    score: float | None
+    score_details: dict[str, Any] | None
+    stages: list[StageItem]
+
+
 class ChangeResult(TypedDict, total=False):
     """What a change did: mem0's message, and the memory concerned."""
 
@@ -241,6 +263,22 @@ def message_item(message: StoredMessage) -> MessageItem:
     }
     shape.update({key: value for key, value in ids.items() if value})  # type: ignore[typeddict-item]
     return shape
+
+
+def why_result(verdict: Verdict) -> WhyResult:
+    """A verdict, its stages in order."""
+    stages = [StageItem(stage=s.name, passed=s.passed, detail=s.detail) for s in verdict.stages]
+    return WhyResult(
+        expect=verdict.expect,
+        missing_at=verdict.missing_at,
+        reason=verdict.reason,
+        memory_id=verdict.memory_id,
+        memory=verdict.memory,
+        rank=verdict.rank,
+        score=verdict.score,
+        score_details=verdict.score_details,
+        stages=stages,
+    )
 
 
 def rejected_item(rejected: Rejected) -> RejectedItem:

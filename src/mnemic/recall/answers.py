@@ -42,9 +42,10 @@ def asked(text: str, vectors: NDArray[np.float32] | None, space: Space | None) -
 
 
 def search_result(
-    found: Found, words: Words, threshold: float | None, *, explained: bool, rerank: bool, dense: bool
+    found: Found, asked: Asked, threshold: float | None, *, explained: bool, rerank: bool
 ) -> SearchResult:
     """The result of a search. The threshold cuts last, on the final score."""
+    words = asked.words
     results: list[MemoryItem] = []
     for hit, item in zip(found.ranking.hits, found.items, strict=True):
         if threshold is not None and hit.score < threshold:
@@ -55,7 +56,7 @@ def search_result(
             one["score_details"] = score_details(explain(found.ranking, hit.snapshot, hit.row), words)
         results.append(one)
     shape = SearchResult(results=results)
-    notices = [NO_EMBEDDER] if not dense and found.memories else []
+    notices = [NO_EMBEDDER] if asked.query.vector is None and found.memories else []
     notices += [NO_RERANKER] if rerank else []
     if not results:
         notices.append(_why_empty(found, threshold))

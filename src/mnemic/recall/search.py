@@ -6,6 +6,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from sqlalchemy import Connection
@@ -21,6 +22,8 @@ from ..store.database import Store
 from .fuse import Query, Ranking, rank
 from .index import ScopeIndex
 from .snapshot import NULL_INSTANT, Mask, Snapshot
+
+T = TypeVar("T")
 
 # More changes than this are cheaper to load anew than to apply one by one.
 RELOAD_FROM = 5_000
@@ -76,13 +79,13 @@ class IndexCache:
                 self._indexes.move_to_end(state.id)
             return [index.snapshot() for index in found if index is not None]
 
-    def refreshed(self, store: Store, scope: Scope, space_id: int | None) -> list[Snapshot]:
-        """Load or update the indexes of a scope, one caller at a time, and give their snapshots."""
+    def refresh(self, store: Store, scope: Scope, space_id: int | None) -> None:
+        """Load or update the indexes of a scope, one caller at a time."""
         with self._refreshing, store.read() as tx:
-            states = owners.owner_states(tx, scope)
-            return [self._refresh(tx, state, space_id) for state in states]
+            for state in owners.owner_states(tx, scope):
+                self._refresh(tx, state, space_id)
 
-    def _refresh(self, tx: Connection, state: OwnerState, space_id: int | None) -> Snapshot:
+    def _refresh(self, tx: Connection, state: OwnerState, space_id: int | None) -> None:
         with self._lock:
             index = self._indexes.get(state.id)
         if index is None or not _catch_up(tx, index, state, space_id):
@@ -97,7 +100,6 @@ class IndexCache:
             self._indexes[state.id] = index
             self._indexes.move_to_end(state.id)
             self._drop(keep=state.id)
-        return index.snapshot()
 
     def _drop(self, keep: int) -> None:
         total = sum(index.nbytes for index in self._indexes.values())
@@ -119,42 +121,62 @@ def _catch_up(tx: Connection, index: ScopeIndex, state: OwnerState, space_id: in
 
 
 def search(store: Store, indexes: IndexCache, request: Request, space_id: int | None) -> Found:
-    """Rank what the scope may see and fetch the best items.
+    """Rank what the scope may see and fetch the best items. Raises `FilterError` for a comparison across types."""
 
-    The ranking and the items come from one snapshot of the store: where a writer comes in between, it is
-    done again. Raises `FilterError` where a filter compares across types.
+    def work(tx: Connection, states: Sequence[OwnerState], snapshots: Sequence[Snapshot]) -> Found:
+        return _answer(tx, states, snapshots, request)
+
+    return on_snapshots(store, indexes, request.scope, space_id, work)
+
+
+def on_snapshots(
+    store: Store,
+    indexes: IndexCache,
+    scope: Scope,
+    space_id: int | None,
+    work: Callable[[Connection, Sequence[OwnerState], Sequence[Snapshot]], T],
+) -> T:
+    """Do something with the indexes of a scope, inside a read transaction that sees exactly what they hold.
+
+    Where a writer comes in between, the indexes are refreshed and it is tried again.
     """
     for _ in range(20):
         with store.read() as tx:
-            states = owners.owner_states(tx, request.scope)
+            states = owners.owner_states(tx, scope)
             snapshots = indexes.fresh(states)
             if snapshots is not None:
-                return _answer(tx, states, snapshots, request)
-        indexes.refreshed(store, request.scope, space_id)
+                return work(tx, states, snapshots)
+        indexes.refresh(store, scope, space_id)
     raise StoreBusyError("The store changed faster than this search could follow; try again.")
+
+
+def ranked(
+    tx: Connection, states: Sequence[OwnerState], snapshots: Sequence[Snapshot], request: Request
+) -> Ranking:
+    """The ranking of a request over the snapshots of its owners."""
+    masks = [
+        _eligible(tx, state, snapshot, request) for state, snapshot in zip(states, snapshots, strict=True)
+    ]
+    return rank(snapshots, request.query, masks, request.limit)
 
 
 def _answer(
     tx: Connection, states: Sequence[OwnerState], snapshots: Sequence[Snapshot], request: Request
 ) -> Found:
-    masks = [
-        _eligible(tx, state, snapshot, request) for state, snapshot in zip(states, snapshots, strict=True)
-    ]
-    ranking = rank(snapshots, request.query, masks, request.limit)
+    ranking = ranked(tx, states, snapshots, request)
     items: dict[tuple[int, int], Item] = {}
     for i, (state, snapshot) in enumerate(zip(states, snapshots, strict=True)):
         version_nos = [int(snapshot.version_no[hit.row]) for hit in ranking.hits if hit.snapshot == i]
         found = reading.items_of_versions(tx, state.id, version_nos)
         items.update({(i, version_no): item for version_no, item in found.items()})
-    ordered = tuple(
-        items[hit.snapshot, int(snapshots[hit.snapshot].version_no[hit.row])] for hit in ranking.hits
-    )
     return Found(
         ranking=ranking,
-        items=ordered,
+        items=tuple(
+            items[hit.snapshot, int(snapshots[hit.snapshot].version_no[hit.row])] for hit in ranking.hits
+        ),
         owners=len(states),
         memories=sum(int(np.count_nonzero(snapshot.live)) for snapshot in snapshots),
-        eligible=sum(int(np.count_nonzero(mask)) for mask in masks),
+        eligible=sum(int(np.count_nonzero(mask)) for mask in ranking.eligible),
     )
 
 

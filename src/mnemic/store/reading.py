@@ -418,8 +418,12 @@ def messages(
     *,
     limit: int | None = None,
     after: tuple[Instant, int, int] | None = None,
+    condition: ColumnElement[bool] | None = None,
 ) -> list[StoredMessage]:
-    """Messages of a scope in the order they were said; `after` is the place of the last one before."""
+    """Messages of a scope in the order they were said; `after` is the place of the last one before.
+
+    `condition` narrows them further.
+    """
     m, e = s.message.c, s.episode.c
     query = (
         select(s.message, e.run_id, e.trace_id, *(c for c in s.owner.c if c.name not in ("id", "created_at")))
@@ -433,6 +437,8 @@ def messages(
     )
     if after is not None:
         query = query.where(tuple_(m.said_at, m.owner_id, m.no) > after)
+    if condition is not None:
+        query = query.where(condition)
     if limit is not None:
         query = query.limit(limit)
     return [_stored_message(row) for row in tx.execute(query)]

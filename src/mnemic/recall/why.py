@@ -1,0 +1,160 @@
+"""why(): follow a text from what was said to its place in a search, and name the first stage that lacks it.
+
+The stages are data, in the order in which a memory passes them, so that a later step can add to them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from sqlalchemy import Connection
+
+from ..clock import Instant, iso
+from ..records import OwnerState, Stage, Stated, StoredMessage, Verdict
+from ..store import tracing
+from ..store.database import Store
+from .answers import Words, score_details
+from .explain import Explanation, explain
+from .fuse import Ranking
+from .search import IndexCache, Request, on_snapshots, ranked
+from .snapshot import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What `why` is asked: the text expected, the search that should have found it, and its least score.
+
+    `not_kept` tells of a message why no memory states it.
+    """
+
+    expect: str
+    request: Request
+    threshold: float | None
+    words: Words
+    not_kept: Callable[[StoredMessage, str], str]
+
+
+def why(store: Store, indexes: IndexCache, question: Question, space_id: int | None) -> Verdict:
+    """Follow the expected text through all stages. Blocking; one snapshot of the store."""
+
+    def work(tx: Connection, states: Sequence[OwnerState], snapshots: Sequence[Snapshot]) -> Verdict:
+        scope = question.request.scope
+        said = tracing.messages_holding(tx, scope, question.expect)
+        stated = tracing.versions_holding(tx, scope, question.expect)
+        stages = [_said(said, stated, question.expect)]
+        if not said and not stated:
+            return _ended(question, stages, None)
+        stages.append(_kept(said, stated, question))
+        if not stated:
+            return _ended(question, stages, None)
+        believed = [one for one in stated if one.closed_at is None]
+        stages.append(_believed(stated[0], believed))
+        if not believed:
+            return _ended(question, stages, stated[0])
+        ranking = ranked(tx, states, snapshots, question.request)
+        return _ranked(question, stages, believed, [state.id for state in states], ranking)
+
+    return on_snapshots(store, indexes, question.request.scope, space_id, work)
+
+
+def _said(said: Sequence[StoredMessage], stated: Sequence[Stated], expect: str) -> Stage:
+    if said:
+        first = said[0]
+        who = first.name or first.role
+        more = f", and {len(said) - 1} more" if len(said) > 1 else ""
+        return Stage("said", True, f"by {who} on {_day(first.said_at)}: {_short(first.content)}{more}")
+    if stated:
+        return Stage("said", None, "no message says it; it was given as a fact or an update")
+    return Stage("said", False, f"no message and no memory under these ids holds {expect!r}")
+
+
+def _kept(said: Sequence[StoredMessage], stated: Sequence[Stated], question: Question) -> Stage:
+    if stated:
+        return Stage("kept", True, f"as memory {stated[0].uid}: {_short(stated[0].text)}")
+    return Stage("kept", False, question.not_kept(said[0], question.expect))
+
+
+def _believed(latest: Stated, believed: Sequence[Stated]) -> Stage:
+    if believed:
+        return Stage("believed", True, "it is the current version")
+    act = {"DELETE": "deleted", "UPDATE": "changed to another text", "SUPERSEDE": "closed"}
+    what = act.get(latest.closed_by_event or "", "closed")
+    by = f" by {latest.closed_by}" if latest.closed_by else ""
+    reason = f" ({latest.closed_because})" if latest.closed_because else ""
+    return Stage("believed", False, f"it was {what} on {_day(latest.closed_at)}{by}{reason}")
+
+
+def _ranked(
+    question: Question,
+    stages: list[Stage],
+    believed: Sequence[Stated],
+    owner_ids: Sequence[int],
+    ranking: Ranking,
+) -> Verdict:
+    """The stages that happen inside the ranking, for the best placed of the memories that state the text."""
+    placed = []
+    for one in believed:
+        snapshot = owner_ids.index(one.owner_id)
+        row = int(np.flatnonzero(ranking.evidence[snapshot].snapshot.version_no == one.version_no)[0])
+        placed.append((explain(ranking, snapshot, row), one))
+    seen, one = min(placed, key=lambda pair: (not pair[0].eligible, pair[0].rank))
+    limit, least = question.request.limit, question.threshold
+    found = f"as number {seen.rank} by {score_details(seen, question.words)['reason']}"
+    stages.append(Stage("eligible", seen.eligible, _eligibility(seen, one, question)))
+    if seen.eligible:
+        stages.append(Stage("found", seen.found, found if seen.found else _unrelated(seen)))
+    if seen.eligible and seen.found:
+        low = least is not None and seen.score < least
+        cut = f"its score is below the threshold {least}" if low else f"only the first {limit} are returned"
+        returned = not low and seen.rank <= limit
+        stages.append(Stage("returned", returned, f"with rank {seen.rank}" if returned else cut))
+    return _ended(question, stages, one, seen)
+
+
+def _eligibility(seen: Explanation, one: Stated, question: Question) -> str:
+    if seen.eligible:
+        return "no filter, expiry or validity stands against it"
+    if one.superseded_by is not None:
+        return f"it was superseded on {_day(one.valid_to)} by: {_short(one.superseded_by)}"
+    if one.expires_at is not None and one.expires_at <= question.request.now:
+        return f"it expired on {_day(one.expires_at)}"
+    if one.valid_to is not None and one.valid_to <= question.request.now:
+        return f"it held until {_day(one.valid_to)}"
+    return "the filters, or the time asked for, leave it out"
+
+
+def _unrelated(seen: Explanation) -> str:
+    near = (
+        ""
+        if seen.cosine is None
+        else f", and its meaning is no nearer than that of any text ({seen.cosine:.2f})"
+    )
+    return f"it shares no word with the query{near}"
+
+
+def _ended(
+    question: Question, stages: Sequence[Stage], one: Stated | None, seen: Explanation | None = None
+) -> Verdict:
+    missing = next((stage for stage in stages if stage.passed is False), None)
+    return Verdict(
+        expect=question.expect,
+        missing_at=None if missing is None else missing.name,
+        reason=stages[-1].detail if missing is None else missing.detail,
+        memory_id=None if one is None else one.uid,
+        memory=None if one is None else one.text,
+        rank=None if seen is None else seen.rank,
+        score=None if seen is None else seen.score,
+        score_details=None if seen is None else score_details(seen, question.words),
+        stages=tuple(stages),
+    )
+
+
+def _day(at: Instant | None) -> str:
+    return (iso(at) or "")[:10]
+
+
+def _short(text: str, width: int = 100) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= width else f"{line[: width - 1]}…"
