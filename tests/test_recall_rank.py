@@ -166,8 +166,21 @@ def test_cosines_are_the_same_to_the_bit_wherever_a_row_lies() -> None:
         q = asked_vector.astype(np.float32)
         first, second, third = (columns.cosines(m.views(), q) for m in (whole, turned, single))
         assert first.tolist() == second[::-1].tolist() == third.tolist()
+        # Nor does the order of the sums matter, which is another one in another kernel or CPU.
+        order = random.permutation(dims)
+        shuffled = columns.Matrix()
+        shuffled.append([v[order].astype("<f4").tobytes() for v in vectors])
+        assert columns.cosines(shuffled.views(), q[order]).tolist() == first.tolist()
         exact = vectors @ asked_vector / np.linalg.norm(vectors, axis=1) / np.linalg.norm(asked_vector)
         assert first == pytest.approx(exact, abs=1e-3)
+
+
+def test_scores_are_the_same_to_the_bit_in_whatever_order_the_rows_come() -> None:
+    random = np.random.default_rng(6)
+    rows = [row(i, "tea", 1 + i % 3, i // 9, vector=random.standard_normal(24)) for i in range(300)]
+    q = query("tea cup", random.standard_normal(24).tolist(), background=Background(0.011, 0.1, 0.3, 0.7))
+    forth, back = snapshot_of(rows), snapshot_of(rows[::-1])
+    assert scored(rank([forth], q, everything(forth), 300)) == scored(rank([back], q, everything(back), 300))
 
 
 # What a score promises

@@ -156,6 +156,8 @@ def _add_context(evidence: Evidence, weighing: _Weighing, recipe: Recipe) -> Non
         if len(told.docs):
             at = np.concatenate((at, slots.messages[told.docs]))
             counts = np.concatenate((counts, told.counts))
+        if not len(at):
+            continue
         evidence.related[at] = True
         wide = np.bincount(beside[:, at].ravel(), np.outer(kernel, counts).ravel(), slots.size)
         _accumulate(window, wide, weight, weighing.window, window_norms)

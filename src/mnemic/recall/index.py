@@ -92,12 +92,13 @@ class ScopeIndex:
             or not self._matrix.fits(row.vector for row in rows.values())
         ):
             return False
-        known = set(self._messages["message_no"].tolist())
-        new = {message.message_no: message for message in messages if message.message_no not in known}
+        told = {message.message_no: message for message in messages}
+        known = np.isin(np.array([*told], dtype=np.int64), self._messages["message_no"])
+        new = [message for message, held in zip(told.values(), known.tolist(), strict=True) if not held]
         self._live = self._live.copy()
         self._live[stale] = False
         self.seq = seq
-        self._take(rows.values(), new.values(), runs)
+        self._take(rows.values(), new, runs)
         return True
 
     def snapshot(self) -> Snapshot:

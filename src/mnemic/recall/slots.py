@@ -56,11 +56,11 @@ class Slots:
         them, any other new place lays out all anew.
         """
         known = self
-        new_places = np.concatenate((rows[len(self.rows) :], messages[len(self.messages) :]))
-        new = np.setdiff1d(new_places, self.places)
+        new = np.unique(np.concatenate((rows[len(self.rows) :], messages[len(self.messages) :])))
+        new = new[self.places[self._of(new)] != new]
         if len(new):
             if new[0] >> _POSITION_BITS <= self.places[-1] >> _POSITION_BITS:
-                known, new = Slots(), np.union1d(self.places[1:], new)
+                known, new = Slots(), np.sort(np.append(self.places[1:], new))
             known = _laid_behind(known, new)
         return Slots(
             np.append(known.rows, known._of(rows[len(known.rows) :])),
@@ -89,7 +89,8 @@ class Slots:
         return self.beside[REACH - width // 2 : REACH + width // 2 + 1]
 
     def _of(self, places: Longs) -> Ints:
-        return self.places.searchsorted(places).astype(np.int32)
+        """The slots of places; some slot for one that is not there."""
+        return np.minimum(self.places.searchsorted(places), self.size - 1).astype(np.int32)
 
     @property
     def nbytes(self) -> int:
