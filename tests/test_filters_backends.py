@@ -496,6 +496,20 @@ def test_a_run_demanded_at_the_top_bounds_what_is_looked_at_for_types(connection
         mask_ids(rows, parse(outside, UTC))
 
 
+def test_a_row_that_matches_twice_comes_once(connection: Connection) -> None:
+    rows = [record(1, user_id="a", run_id=("r1", "r2"), metadata={"k": [1, 1, 2]}), record(2, user_id="a")]
+    fill(connection, rows)
+    for filters in ({"run_id": ["r1", "r2"]}, {"k": [1, 2]}, {"k": {"contains": 1}, "run_id": ["r1", "r2"]}):
+        assert sql_ids(connection, parse(filters, UTC)) == ["id-0001"]
+
+
+def test_a_list_of_integers_and_floats_rounds_none(connection: Connection) -> None:
+    rows = [record(i, metadata={"n": number}) for i, number in enumerate((2**53, 2**53 + 1, 0.5, 0))]
+    for listed in ([0.0, 2**53 + 1], [2**53 + 1, 0.5], [0, 0.5]):
+        check_agreement(connection, rows, parse({"n": listed}, UTC))
+        check_agreement(connection, rows, parse({"n": {"eq": listed}}, UTC))
+
+
 @QUICK
 @given(text=texts, part=texts)
 @example(text="Maß", part="S")

@@ -18,6 +18,7 @@ from sqlalchemy import Column as SqlColumn
 from sqlalchemy import (
     ColumnElement,
     FromClause,
+    Select,
     Text,
     and_,
     case,
@@ -160,7 +161,7 @@ class _Rows:
     def _id(self, name: Column, values: Sequence[Any]) -> Condition:
         if name is Column.RUN_ID:
             run = schema.memory_run.alias()
-            return exists(
+            return _any(
                 select(literal(1))
                 .where(
                     run.c.owner_id == self.memory.c.owner_id,
@@ -179,9 +180,14 @@ def _has_value(
     """Whether there is a value under `key` (for None: the document itself) and it meets the test."""
     if key is not None:
         row = dialect.members(document)
-        return exists(select(literal(1)).select_from(row).where(row.c.key == key, test(dialect.value(row))))
+        return _any(select(literal(1)).select_from(row).where(row.c.key == key, test(dialect.value(row))))
     row = dialect.elements(literal("[") + document + literal("]"))
-    return exists(select(literal(1)).select_from(row).where(test(dialect.value(row))))
+    return _any(select(literal(1)).select_from(row).where(test(dialect.value(row))))
+
+
+def _any(query: Select[Any]) -> Condition:
+    # SQLite 3.51.1 makes a join of a bare EXISTS and then gives a row once for each match.
+    return exists(query).is_(true())
 
 
 def _compare(op: Op, left: Sql, right: object) -> Condition:
@@ -304,8 +310,11 @@ class _SqliteJson:
         tests: list[Condition] = [self.row.c.type.in_(words)] if words else []
         if texts:
             tests.append(and_(self.is_text, self.row.c.value.in_(texts)))
-        if numbers:
-            tests.append(and_(self.is_number, self.row.c.value.in_(numbers)))
+        # Apart, because SQLAlchemy binds a whole list by the type of its first item: integers would be rounded.
+        for kind in (int, float):
+            alike = [number for number in numbers if type(number) is kind]
+            if alike:
+                tests.append(and_(self.is_number, self.row.c.value.in_(alike)))
         return or_(false(), *tests)
 
     def is_list(self, values: Sequence[Scalar | None]) -> Condition:
@@ -326,7 +335,7 @@ class _SqliteJson:
 
     def has_element(self, test: Callable[[_Json], Condition]) -> Condition:
         row = _each(self._elements)
-        return exists(select(literal(1)).select_from(row).where(test(_SqliteJson(row))))
+        return _any(select(literal(1)).select_from(row).where(test(_SqliteJson(row))))
 
     @property
     def is_number(self) -> Condition:
@@ -391,7 +400,7 @@ class _PostgresJson:
     def has_element(self, test: Callable[[_Json], Condition]) -> Condition:
         elements = case((func.jsonb_typeof(self.value) == "array", self.value), else_=_jsonb([]))
         row = _elements(elements)
-        return exists(select(literal(1)).select_from(row).where(test(_PostgresJson(row.c.value))))
+        return _any(select(literal(1)).select_from(row).where(test(_PostgresJson(row.c.value))))
 
 
 class _Postgres:
