@@ -237,6 +237,7 @@ ADD: dict[str, Any] = {"messages": "hello", "user_id": "u", "infer": False}
 VALID: dict[str, dict[str, Any]] = {
     "add": ADD,
     "search": {"query": "hello", "user_id": "u"},
+    "why": {"query": "hello", "expect": "known", "user_id": "u"},
     "get": {"memory_id": "KNOWN"},
     "get_all": {"user_id": "u"},
     "trash": {"user_id": "u"},
@@ -248,7 +249,7 @@ VALID: dict[str, dict[str, Any]] = {
     "messages": {"user_id": "u"},
     "stats": {"user_id": "u"},
 }
-READS = ("search", "get_all", "trash")
+READS = ("search", "why", "get_all", "trash")
 LISTS = ("get_all", "trash", "messages")
 BY_ID = ("get", "update", "delete", "restore", "history")
 CHANGES = ("update", "delete", "restore", "delete_all")
@@ -261,9 +262,11 @@ CASES: list[tuple[str, str, list[Any]]] = [
     *((verb, "filters", BAD_FILTERS) for verb in (*READS, "delete_all")),
     *((verb, name, BAD_COUNT) for verb in READS for name in ("top_k", "limit")),
     *((verb, "cursor", BAD_CURSOR) for verb in LISTS),
-    *((verb, "as_of", BAD_TIME) for verb in ("search", "get_all")),
+    *((verb, "as_of", BAD_TIME) for verb in ("search", "why", "get_all")),
     *(("search", name, BAD_FLAG) for name in ("rerank", "explain", "show_expired", "include_superseded")),
+    *(("why", name, BAD_FLAG) for name in ("show_expired", "include_superseded")),
     *(("get_all", name, BAD_FLAG) for name in ("show_expired", "show_deleted", "include_superseded")),
+    ("why", "expect", BAD_TEXT),
     ("search", "query", [None, 5, b"x", ["x"], "", " \n", "\ud83e", "a\0b", Thing()]),
     ("search", "threshold", ["high", True, -0.1, 1.1, math.nan, math.inf, [0.5], Thing()]),
     ("messages", "limit", BAD_COUNT),

@@ -231,6 +231,7 @@ NARROWER: list[dict[str, Any]] = [
 ]
 READS: dict[str, Any] = {
     "search": lambda m, **how: m.search("figs", **how),
+    "why": lambda m, **how: m.why("figs", expect="figs", **how),
     "get_all": lambda m, **how: m.get_all(**how),
     "trash": lambda m, **how: m.trash(**how),
 }
@@ -290,6 +291,15 @@ def test_binding_twice_narrows(crowd: Memory) -> None:
 def test_stats_of_a_bound_memory_count_its_own(crowd: Memory) -> None:
     assert crowd.scoped(user_id="me").stats()["memories"] == 3
     assert crowd.stats()["memories"] == 7
+
+
+def test_why_knows_nothing_of_others(crowd: Memory, make_memory: MakeMemory) -> None:
+    for stranger in (crowd.scoped(user_id="nobody"), make_memory(tenant="third").scoped(user_id="you")):
+        told = stranger.why("figs", expect="said figs")
+        assert told["missing_at"] == "said"
+        assert "you" not in told["reason"]
+    assert crowd.why("figs", expect="you said figs", user_id="me")["missing_at"] == "said"
+    assert crowd.why("figs", expect="you said figs", user_id="you")["missing_at"] is None
 
 
 def test_the_cursor_of_another_users_page_opens_nothing(crowd: Memory) -> None:

@@ -214,6 +214,7 @@ def use_every_verb(m: Memory, second: Memory) -> None:
     for read in (m, second, m.scoped(**who)):
         for filters in FILTERS:
             read.search(f"find {TOKEN}", **who, filters=filters, explain=True)
+            read.why(f"find {TOKEN}", expect=TOKEN, **who, filters=filters)
             read.get_all(**who, filters=filters, top_k=1)
             read.trash(**who, filters=filters)
             read.delete_all(**who, filters=filters, dry_run=True)
@@ -221,6 +222,7 @@ def use_every_verb(m: Memory, second: Memory) -> None:
         cursor = read.get_all(**who, top_k=1)["next"]
         read.get_all(**who, top_k=1, cursor=cursor)
         read.messages(**who, limit=1, cursor=read.messages(**run, limit=1)["next"])
+        read.why(TOKEN, expect=TOKEN, **run)
         read.get(uid, **run)
         read.history(uid)
         read.stats()
@@ -231,6 +233,7 @@ def use_every_verb(m: Memory, second: Memory) -> None:
     second.search(TOKEN, **who)
     m.delete_all(**run, filters={TOKEN: {"gte": 0}}, actor=TOKEN)
     second.search(TOKEN, **run)
+    second.why(TOKEN, expect=f"changed {TOKEN}", **who)
     m.delete_all(filters={"OR": [{"user_id": f"user-{TOKEN}"}, {"app_id": f"app-{TOKEN}"}]})
     m.reset()
 
