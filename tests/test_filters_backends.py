@@ -481,6 +481,8 @@ def test_rows_that_do_not_count_are_not_looked_at_for_types() -> None:
         mask_ids(rows, node)
     view = View(rows, live=np.array([False, True]))
     assert mask(node, view, view.text_rows).tolist()[1]
+    view = View(rows)
+    assert mask(node, view, view.text_rows, among=np.array([False, True])).tolist()[1]
 
 
 def test_a_run_demanded_at_the_top_bounds_what_is_looked_at_for_types(connection: Connection) -> None:

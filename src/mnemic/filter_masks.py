@@ -64,7 +64,7 @@ class ColumnView(Protocol):
 
     @property
     def live(self) -> Mask:
-        """The rows that count, bool[n]: no others are looked at for values of a wrong type."""
+        """The rows that count, bool[n]; what a mask says of the others has no meaning."""
 
     def column(self, name: str) -> NDArray[np.int64]:
         """The instants of a time column (`filters.TIMES`), int64[n]; `NULL_INSTANT` for null."""
@@ -82,22 +82,23 @@ class ColumnView(Protocol):
 TextRows = Callable[[Leaf], Mask]
 
 
-def mask(node: Node, view: ColumnView, text_rows: TextRows) -> Mask:
+def mask(node: Node, view: ColumnView, text_rows: TextRows, among: Mask | None = None) -> Mask:
     """The rows that match, bool[n]; not shared with the view.
 
-    `text_rows` answers the leaves on `text` (bool[n]), since an index has no texts. Raises `FilterError` when
-    an ordering operator meets a value of another type in any live row of the view.
+    `text_rows` answers the leaves on `text` (bool[n]), since an index has no texts. `among` are the rows that
+    could be returned without the filter (default: the live ones); `FilterError` is raised when an ordering
+    operator meets a value of another type in any of them.
     """
-    check_types(node, view)
+    check_types(node, view, view.live if among is None else among)
     return _rows(node, view, text_rows)
 
 
-def check_types(node: Node, view: ColumnView) -> None:
-    """Raise `FilterError` where a live row has a value of a type that the tree cannot compare."""
+def check_types(node: Node, view: ColumnView, among: Mask) -> None:
+    """Raise `FilterError` where one of the rows has a value of a type that the tree cannot compare."""
     guards = type_guards(node)
     if not guards:
         return
-    within = view.live & _rows(guard_scope(node), view, _no_text)
+    within = among & _rows(guard_scope(node), view, _no_text)
     for guard in guards:
         coded = view.metadata_key(guard.key)
         values = list(coded.values)

@@ -31,6 +31,11 @@ class Pattern:
     app_id: str | None = None
     run_id: str | None = None
 
+    def fits(self, owner: Owner) -> bool:
+        """Whether an owner has all the ids told, runs aside."""
+        told = ((self.user_id, owner.user_id), (self.agent_id, owner.agent_id), (self.app_id, owner.app_id))
+        return all(wanted is None or wanted == found for wanted, found in told)
+
 
 @dataclass(frozen=True, slots=True)
 class Scope:
@@ -38,6 +43,13 @@ class Scope:
 
     tenant: str
     patterns: tuple[Pattern, ...]
+
+    def runs_of(self, owner: Owner) -> frozenset[str]:
+        """The runs to which the scope is bound for an owner; empty where it sees all of the owner's runs."""
+        fitting = [pattern for pattern in self.patterns if pattern.fits(owner)]
+        if any(pattern.run_id is None for pattern in fitting):
+            return frozenset()
+        return frozenset(pattern.run_id for pattern in fitting if pattern.run_id is not None)
 
 
 ANYONE = Pattern()

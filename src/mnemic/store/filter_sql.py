@@ -88,8 +88,8 @@ def guard_condition(
 ) -> Condition | None:
     """The condition for rows whose metadata has a value that the tree cannot compare; None if none can have.
 
-    Arguments as for `condition`. A statement with a filter first asks for one such row among all that are
-    believed in its scope, and gives its id and metadata to `filters.type_fault` for the error to raise.
+    Arguments as for `condition`. A statement with a filter first asks for one such row among all that it could
+    return without the filter, and gives its id and metadata to `filters.type_fault` for the error to raise.
     """
     guards = type_guards(node)
     if not guards:
