@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+import json
 import math
-from datetime import datetime
+from collections.abc import Callable
+from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -66,6 +70,8 @@ BAD_METADATA = [
     {"n": -math.inf},
     {"n": Decimal(1)},
     {"n": 1j},
+    {"n": 10**400},
+    {"n": 10**5000},
     {"b": b"x"},
     {"deep": {"list": [{"x": object()}]}},
     {1: "x"},
@@ -494,3 +500,65 @@ def test_a_closed_memory_says_so(tmp_path: Path) -> None:
     for verb, arguments in VALID.items():
         with pytest.raises(MnemicError, match="closed"):
             getattr(memory, verb)(**arguments)
+
+
+# --- the ends of every range -----------------------------------------------------------------------------
+
+
+def cursor(payload: str) -> str:
+    return base64.urlsafe_b64encode(payload.encode()).decode()
+
+
+UNTYPED: dict[str, Callable[[Memory], Any]] = {
+    "cursor beyond 64 bits": lambda m: m.get_all(user_id="u", cursor=cursor(json.dumps([10**30, 1, 1]))),
+    "cursor of messages": lambda m: m.messages(user_id="u", cursor=cursor(json.dumps([1, 10**30, 1]))),
+    "cursor nested deep": lambda m: m.get_all(user_id="u", cursor=cursor("[" * 100_000)),
+    "metadata with a mapping inside": lambda m: m.add(
+        "x", user_id="u", infer=False, metadata={"a": MappingProxyType({"b": 1})}
+    ),
+    "metadata with a huge integer": lambda m: m.add("x", user_id="u", infer=False, metadata={"a": 10**5000}),
+    "source of a source": lambda m: m.add("x", user_id="u", facts=[{"text": "y", "source": [[0]]}]),
+    "first expiration of all": lambda m: m.add(
+        "x", user_id="u", infer=False, expiration_date=datetime.min.replace(tzinfo=UTC)
+    ),
+    "first instant of all": lambda m: m.add("x", user_id="u", infer=False, timestamp=-62_135_596_800),
+}
+
+
+@pytest.mark.parametrize("case", UNTYPED)
+def test_odd_input_is_accepted_or_a_typed_error(make_memory: MakeMemory, case: str) -> None:
+    m = make_memory(timezone="America/New_York")
+    try:
+        UNTYPED[case](m)
+    except MnemicError as fault:
+        assert isinstance(fault, ValidationError)
+
+
+@pytest.mark.parametrize("count", [2**63 - 1, 10**30])
+@pytest.mark.parametrize("verb", ["get_all", "trash", "messages", "search"])
+def test_a_huge_limit_is_a_limit_like_any_other(m: Memory, verb: str, count: int) -> None:
+    m.add("hello", user_id="u1", infer=False)
+    query = ("hello",) if verb == "search" else ()
+    assert len(getattr(m, verb)(*query, user_id="u1", limit=count)["results"]) == (verb != "trash")
+
+
+def test_the_last_day_of_all_means_never(m: Memory) -> None:
+    [added] = m.add("hello", user_id="u1", infer=False, expiration_date="9999-12-31")["results"]
+    assert m.get(added["id"])["expiration_date"] == "9999-12-31"
+
+
+def test_text_and_data_that_differ_are_an_error(m: Memory) -> None:
+    [added] = m.add("hello", user_id="u1", infer=False)["results"]
+    with pytest.raises(ValidationError, match="data"):
+        m.update(added["id"], text="one", data="two")
+    with pytest.raises(ValidationError, match="data"):
+        m.update(added["id"], data=5)
+
+
+@pytest.mark.parametrize("text", ["\u200b\u200d", "\ufeff", "\u2060"])
+def test_an_invisible_text_is_refused_or_found(m: Memory, text: str) -> None:
+    try:
+        [added] = m.add(text, user_id="u1", infer=False)["results"]
+    except ValidationError:
+        return
+    assert m.search(text, user_id="u1")["results"][0]["id"] == added["id"]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import unicodedata
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from conftest import MakeMemory
 from mnemic import DuplicateError, Memory, NotFoundError, ValidationError
 
 
@@ -424,3 +427,16 @@ def test_stats_count_a_scope_and_the_whole_tenant_only(m: Memory) -> None:
     assert all_of_us["by_kind"] == {"message": 2, "fact": 1}
     assert all_of_us["bytes"] > 0
     assert all_of_us["embedder"] == {"name": "fake:hash-64", "dims": 64}
+
+
+def test_history_times_do_not_go_back_with_the_clock(
+    make_memory: MakeMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backwards = itertools.count(1_700_000_000_000_000_000, -1_000_000_000)
+    monkeypatch.setattr("mnemic.clock.time", SimpleNamespace(time_ns=lambda: next(backwards)))
+    m = make_memory()
+    [added] = m.add("Has a cat", user_id="u1", infer=False)["results"]
+    m.update(added["id"], text="Has two cats")
+    m.delete(added["id"])
+    times = [entry["updated_at"] for entry in m.history(added["id"])]
+    assert times == sorted(times)

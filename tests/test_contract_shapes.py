@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mnemic import Memory, ValidationError
+from mnemic import Memory, NotFoundError, ValidationError
 
 MEM0_ITEM = ["id", "memory", "hash", "metadata", "score", "created_at", "updated_at"]
 HISTORY = [
@@ -342,3 +342,22 @@ def test_history_has_mem0s_ten_keys_first(m: Memory) -> None:
 def test_the_verbs_document_themselves(verb: str) -> None:
     assert getattr(Memory, verb).__doc__
     assert getattr(Memory, verb).__name__ == verb
+
+
+def test_an_update_of_a_missing_memory_has_all_of_mem0s_words(m: Memory) -> None:
+    with pytest.raises(ValueError) as caught:
+        m.update("no-such-id", text="x")
+    assert str(caught.value) == "Memory with id no-such-id not found. Please provide a valid 'memory_id'"
+
+
+@pytest.mark.parametrize("verb", ["delete", "update"])
+def test_a_deleted_memory_is_not_found_in_mem0s_words(m: Memory, verb: str) -> None:
+    [added] = m.add("hello", user_id="u1", infer=False)["results"]
+    m.delete(added["id"])
+    with pytest.raises(NotFoundError, match=f"^Memory with id {added['id']} not found"):
+        getattr(m, verb)(added["id"], **({"text": "x"} if verb == "update" else {}))
+
+
+def test_a_search_for_no_hits_does_not_say_that_nothing_matched(m: Memory) -> None:
+    m.add("hello", user_id="u1", infer=False)
+    assert "shares a word" not in m.search("hello", user_id="u1", top_k=0)["notice"]

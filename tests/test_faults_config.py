@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from conftest import RunPython
 from mnemic import AsyncMemory, ConfigError, Memory
 from mnemic.config import load, shown_settings
 from mnemic.models.fakes import HashEmbedder
@@ -155,3 +156,46 @@ def test_a_path_object_is_a_path(tmp_path: Path) -> None:
     with Memory(tmp_path / "deep" / "er" / "own.db", embedder="none") as m:
         m.add("hi", user_id="u1", infer=False)
     assert (tmp_path / "deep" / "er" / "own.db").is_file()
+
+
+@pytest.mark.parametrize("tenant", ["half \ud83e", "nul \0"])
+def test_a_tenant_that_cannot_be_stored_is_refused_at_the_door(tenant: str) -> None:
+    with pytest.raises(ConfigError, match="tenant"):
+        Memory(":memory:", embedder="none", tenant=tenant)
+
+
+def test_a_section_of_settings_that_is_none_is_a_config_error() -> None:
+    with pytest.raises(ConfigError, match="embedder"):
+        Memory.from_config({"store": ":memory:", "embedder": {"provider": "openai", "config": "x"}})
+
+
+@pytest.mark.parametrize("llm", [{"provider": "openai", "temprature": 0}, {"temprature": 0}, 5])
+def test_the_settings_of_an_llm_are_checked(llm: Any) -> None:
+    with pytest.raises(ConfigError, match="llm"):
+        Memory.from_config({"store": ":memory:", "embedder": "none", "llm": llm})
+
+
+@pytest.mark.parametrize("config", [None, "a.db", 5, [("store", ":memory:")]])
+def test_a_configuration_is_a_mapping(config: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ConfigError):
+        Memory.from_config(config)
+
+
+def test_a_config_file_out_of_reach_does_not_hinder_who_names_a_store(
+    run_python: RunPython, tmp_path: Path
+) -> None:
+    script = """
+import os, tempfile
+from mnemic import Memory
+Memory(":memory:", embedder="none").close()
+if os.getuid() == 0:
+    os.setuid(65534)
+Memory(tempfile.mkdtemp() + "/a.db", embedder="none").close()
+"""
+    private = tmp_path / "private"
+    private.mkdir(mode=0)
+    try:
+        run_python(script, MNEMIC_HOME=str(private / "home"))
+    finally:
+        private.chmod(0o700)

@@ -49,7 +49,7 @@ def test_nothing_leaves_the_machine_and_nothing_is_written_elsewhere(
     assert told["network"] == []
     outside = [path for path in told["files"] if not path.startswith((str(home), "/dev/"))]
     assert outside == []
-    assert set(told["threads"]) <= {"MainThread", "mnemic-loop", "mnemic-worker_"}
+    assert [name for name in told["threads"] if not name.startswith(("MainThread", "mnemic-"))] == []
     assert (home / "memory.db").is_file()
     assert not (tmp_path / "nowhere").exists()
 

@@ -230,3 +230,26 @@ def test_every_stored_vector_is_float32_of_length_one(store_path: Path, m: Memor
             vector = np.frombuffer(data, dtype="<f4")
             assert vector.shape == (64,)
             assert np.linalg.norm(vector) == pytest.approx(1, abs=1e-5)
+
+
+class Toy:
+    """An embedder of the user's that tells neither name nor size."""
+
+    def __init__(self, dims: int) -> None:
+        self._dims = dims
+
+    def embed(self, texts: Sequence[str], purpose: str) -> Any:
+        return np.ones((len(texts), self._dims), dtype=np.float32) + np.arange(self._dims)
+
+
+def test_vectors_of_another_size_never_get_into_the_store(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    with Memory(str(path), embedder=Toy(7)) as m:
+        m.add("seven", user_id="u1", infer=False)
+    with (
+        Memory(str(path), embedder=Toy(9)) as m,
+        pytest.raises(EmbedderMismatchError, match=r"7 dimensions.*9 dimensions"),
+    ):
+        m.add("nine", user_id="u1", infer=False)
+    with closing(sqlite3.connect(path)) as raw:
+        assert raw.execute("SELECT DISTINCT length(data) FROM vector").fetchall() == [(28,)]

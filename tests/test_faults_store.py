@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import shutil
 import sqlite3
 import tempfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -17,12 +19,21 @@ from sqlalchemy import event
 from sqlalchemy.pool import Pool
 
 from conftest import MakeMemory, RowCounts, RunPython
-from mnemic import Memory, StoreError, StoreFormatError, StoreFullError, StoreReadOnlyError
+from mnemic import (
+    EmbedderMismatchError,
+    Memory,
+    MnemicError,
+    StoreError,
+    StoreFormatError,
+    StoreFullError,
+    StoreReadOnlyError,
+)
 from mnemic.models.fakes import HashEmbedder
 
 
-def opened(path: Path) -> Memory:
-    return Memory(str(path), embedder=HashEmbedder())
+def opened(path: Path, **settings: Any) -> Memory:
+    settings.setdefault("embedder", HashEmbedder())
+    return Memory(str(path), **settings)
 
 
 def assert_works(m: Memory) -> None:
@@ -281,3 +292,79 @@ def test_what_cannot_be_written_is_a_typed_error(public_place: Path, run_python:
         "open/read-only.db": read_only,
         "open/fine.db": "fine",
     }
+
+
+# --- what is not a path, and what is let go --------------------------------------------------------------
+
+
+DAMAGE = [
+    "UPDATE version SET metadata = '{bad'",
+    "UPDATE version SET metadata = '[1]'",
+    "UPDATE version SET categories = 'nope'",
+    "UPDATE version SET tx_from = 9223372036854775807",
+    "UPDATE message SET said_at = 9000000000000000000",
+    "UPDATE vector SET data = x'0011'",
+    "UPDATE space SET background = 'x'",
+    "UPDATE meta SET value = 'x' WHERE key = 'schema_version'",
+    "PRAGMA writable_schema = ON; UPDATE sqlite_master SET sql = CAST(x'43524541544520849e' AS TEXT)"
+    " WHERE name = 'memory'",
+]
+
+
+@pytest.mark.parametrize("sql", DAMAGE)
+def test_damaged_values_are_a_store_error(store_path: Path, tmp_path: Path, sql: str) -> None:
+    damaged = tmp_path / "damaged.db"
+    shutil.copyfile(store_path, damaged)
+    with closing(sqlite3.connect(damaged)) as raw:
+        raw.executescript(sql)
+        raw.commit()
+    with pytest.raises(StoreError), opened(damaged, tenant="other") as m:
+        m.get_all(user_id="bystander")
+        m.messages(user_id="bystander")
+        m.search("chess", user_id="bystander", filters={"price": 15})
+
+
+def test_a_database_with_tables_named_like_ours_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "other.db"
+    with closing(sqlite3.connect(path)) as raw:
+        raw.executescript("CREATE TABLE meta (key TEXT, value TEXT); CREATE TABLE owner (name TEXT);")
+    with pytest.raises(StoreFormatError):
+        opened(path)
+    with closing(sqlite3.connect(path)) as raw:
+        assert raw.execute("SELECT count(*) FROM sqlite_master").fetchone() == (2,)
+
+
+def test_a_relative_path_stays_the_same_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "elsewhere").mkdir()
+    with Memory("rel.db", embedder=HashEmbedder()) as m:
+        m.add("here", user_id="u1", infer=False)
+        monkeypatch.chdir(tmp_path / "elsewhere")
+        with ThreadPoolExecutor(8) as pool:
+            totals = set(pool.map(lambda _: m.get_all(user_id="u1")["total"], range(40)))
+    assert totals == {1}
+    assert not (tmp_path / "elsewhere" / "rel.db").exists()
+
+
+@pytest.mark.parametrize("store", ["a\0b.db", "half\ud83e.db", "~no-such-user-here/a.db"])
+def test_a_path_that_cannot_be_is_a_typed_error(
+    store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(MnemicError):
+        Memory(store, embedder="none")
+
+
+def test_a_store_that_is_refused_is_let_go_at_once(store_path: Path) -> None:
+    def handles() -> int:
+        links = (Path("/proc/self/fd") / name for name in os.listdir("/proc/self/fd"))
+        return sum(str(link.resolve()).startswith(str(store_path)) for link in links)
+
+    gc.disable()
+    try:
+        for _ in range(5):
+            with pytest.raises(EmbedderMismatchError):
+                opened(store_path, embedder=HashEmbedder(9))
+        assert handles() == 0
+    finally:
+        gc.enable()
