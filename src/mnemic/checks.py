@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 import re
-from collections.abc import Mapping, Sequence
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from .errors import ValidationError
@@ -13,6 +15,8 @@ from .errors import ValidationError
 MAX_TEXT_CHARS = 4_000_000
 MAX_METADATA_CHARS = 1_000_000
 MAX_CATEGORIES = 100
+MAX_INTEGER_BITS = 1024
+NO_LIMIT = 2**62
 
 # What UTF-8 or PostgreSQL cannot hold: lone surrogates and U+0000.
 UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
@@ -20,7 +24,10 @@ UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 def shown(value: Any) -> str:
     """A short form of a value for an error message."""
-    text = repr(value)
+    try:
+        text = repr(value)
+    except ValueError:  # an integer of too many digits
+        text = type(value).__name__
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 
@@ -46,7 +53,7 @@ def check_text(value: Any, field: str) -> str:
     """A text with something in it, storable and not longer than `MAX_TEXT_CHARS` characters, unchanged."""
     if not isinstance(value, str):
         raise _wrong(field, "a string", value)
-    if not value.strip():
+    if not any(map(_is_visible, value)):
         raise ValidationError(f"{field} cannot be empty or whitespace-only.", details={"field": field})
     if len(value) > MAX_TEXT_CHARS:
         raise ValidationError(
@@ -57,22 +64,26 @@ def check_text(value: Any, field: str) -> str:
     return check_storable(value, field)
 
 
+def _is_visible(char: str) -> bool:
+    return not char.isspace() and unicodedata.category(char) not in ("Cf", "Cc")
+
+
 def check_query(value: Any) -> str:
     """A search query, with mem0's wording for what is wrong with it."""
     if not isinstance(value, str):
         raise ValidationError("Invalid query: must be a non-empty string.")
-    if not value.strip():
+    if not any(map(_is_visible, value)):
         raise ValidationError("Invalid query: cannot be empty or whitespace-only.")
     return check_storable(value, "query")
 
 
 def check_count(value: Any, field: str) -> int:
-    """A whole number from 0 on, with mem0's wording otherwise."""
+    """A whole number from 0 on, with mem0's wording otherwise; beyond what a store can hold it is no limit."""
     if isinstance(value, bool) or not isinstance(value, int):
         raise ValidationError(f"{field} must be a valid integer, not {shown(value)}.")
     if value < 0:
         raise ValidationError(f"Invalid {field}: {value}. Must be a non-negative integer.")
-    return value
+    return min(value, NO_LIMIT)
 
 
 def check_threshold(value: Any) -> float | None:
@@ -100,10 +111,9 @@ def check_metadata(value: Any, field: str = "metadata") -> dict[str, Any] | None
     if not isinstance(value, Mapping):
         raise _wrong(field, "a dict", value)
     try:
-        _check_json(value, field)
+        found = {key: _plain(inner, f"{field}.{key}") for key, inner in _keyed(value, field)}
     except RecursionError as fault:
         raise ValidationError(f"{field} is nested too deeply or contains itself.") from fault
-    found = dict(value)
     size = len(canonical_json(found) or "")
     if size > MAX_METADATA_CHARS:
         raise ValidationError(f"{field} has {size:,} characters as JSON; at most {MAX_METADATA_CHARS:,} do.")
@@ -124,23 +134,28 @@ def canonical_json(value: Mapping[str, Any] | Sequence[Any] | None) -> str | Non
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")) if value else None
 
 
-def _check_json(value: Any, path: str) -> None:
+def _plain(value: Any, path: str) -> Any:
+    """The same value in dicts and lists, if JSON can hold it."""
     if isinstance(value, str):
-        check_storable(value, path)
-    elif isinstance(value, Mapping):
-        for key, inner in value.items():
-            if not isinstance(key, str):
-                raise ValidationError(f"{path} has the key {shown(key)}; keys must be strings.")
-            check_storable(key, f"a key of {path}")
-            _check_json(inner, f"{path}.{key}")
-    elif isinstance(value, list | tuple):
-        for i, inner in enumerate(value):
-            _check_json(inner, f"{path}[{i}]")
-    elif isinstance(value, float):
-        if value != value or value in (float("inf"), float("-inf")):
-            raise ValidationError(f"{path} is {value}, which JSON cannot hold.")
-    elif value is not None and not isinstance(value, bool | int):
-        raise ValidationError(
-            f"{path} is a {type(value).__name__}, which JSON cannot hold.",
-            suggestion="Use strings, numbers, booleans, None, lists and dicts.",
-        )
+        return check_storable(value, path)
+    if isinstance(value, Mapping):
+        return {key: _plain(inner, f"{path}.{key}") for key, inner in _keyed(value, path)}
+    if isinstance(value, list | tuple):
+        return [_plain(inner, f"{path}[{i}]") for i, inner in enumerate(value)]
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValidationError(f"{path} is {value}, which JSON cannot hold.")
+    if isinstance(value, int) and value.bit_length() > MAX_INTEGER_BITS:
+        raise ValidationError(f"{path} is an integer of more than {MAX_INTEGER_BITS} bits.")
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    raise ValidationError(
+        f"{path} is a {type(value).__name__}, which JSON cannot hold.",
+        suggestion="Use strings, numbers, booleans, None, lists and dicts.",
+    )
+
+
+def _keyed(value: Mapping[Any, Any], path: str) -> Iterator[tuple[str, Any]]:
+    for key, inner in value.items():
+        if not isinstance(key, str):
+            raise ValidationError(f"{path} has the key {shown(key)}; keys must be strings.")
+        yield check_storable(key, f"a key of {path}"), inner

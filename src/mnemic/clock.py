@@ -8,8 +8,9 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta, tzinfo
+from functools import lru_cache
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -21,9 +22,12 @@ Clock = Callable[[], Instant]
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
 
-# Years 1 to 9999 in microseconds: what datetime can hold, so whatever is stored can be shown again.
-FIRST_INSTANT = -62_135_596_800_000_000
-LAST_INSTANT = 253_402_300_799_999_999
+# What datetime can hold in every zone, so that whatever is stored can be shown again: the years 1 to 9999,
+# less two days at either end.
+FIRST_INSTANT = -62_135_424_000_000_000
+LAST_INSTANT = 253_402_127_999_999_999
+# What people write for "for ever": the end of the year 9999. It is taken as the last instant.
+NEVER = 253_402_300_800_000_000
 
 # Epoch numbers from here on are read as milliseconds (as seconds they would lie after the year 5000).
 MILLISECONDS_FROM = 100_000_000_000
@@ -57,6 +61,7 @@ def to_datetime(instant: Instant) -> datetime:
     return EPOCH + timedelta(microseconds=instant)
 
 
+@lru_cache(maxsize=4096)
 def iso(instant: Instant | None) -> str | None:
     """ISO 8601 in UTC with offset, `None` for `None`."""
     return None if instant is None else to_datetime(instant).isoformat()
@@ -94,9 +99,9 @@ def parse_when(value: Any, tz: tzinfo, *, field: str) -> When:
         found = _read(value, tz)
     except (ValueError, OverflowError) as fault:
         raise _not_a_time(value, field) from fault
-    if found is None or found.start < FIRST_INSTANT or found.end > LAST_INSTANT + 1:
+    if found is None or not FIRST_INSTANT <= found.start <= NEVER:
         raise _not_a_time(value, field)
-    return found
+    return replace(found, start=min(found.start, LAST_INSTANT), end=min(found.end, LAST_INSTANT + 1))
 
 
 def parse_instant(value: Any, tz: tzinfo, *, field: str) -> Instant:
@@ -110,7 +115,7 @@ def parse_day(value: Any, tz: tzinfo, *, field: str) -> date:
     Raises `ValidationError` with mem0's wording otherwise.
     """
     if isinstance(value, datetime):
-        return value.astimezone(tz).date() if value.tzinfo else value.date()
+        return _day_of_moment(value, tz, field)
     if isinstance(value, date):
         return value
     if isinstance(value, str):
@@ -120,6 +125,13 @@ def parse_day(value: Any, tz: tzinfo, *, field: str) -> date:
             message = f"{field} must be a valid date in YYYY-MM-DD format, not {value[:80]!r}."
             raise ValidationError(message) from fault
     raise ValidationError(f"{field} must be a date string in YYYY-MM-DD format, not {type(value).__name__}.")
+
+
+def _day_of_moment(moment: datetime, tz: tzinfo, field: str) -> date:
+    try:
+        return moment.astimezone(tz).date() if moment.tzinfo else moment.date()
+    except (ValueError, OverflowError) as fault:
+        raise _not_a_time(moment, field) from fault
 
 
 def _read(value: Any, tz: tzinfo) -> When | None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from .checks import shown
+from .checks import UNSTORABLE, shown
 from .errors import ConfigError, nearest
 
 ENV_PREFIX = "MNEMIC_"
@@ -60,10 +60,15 @@ def data_directory(environ: Mapping[str, str] = os.environ) -> Path:
 
 
 def store_path(settings: Config) -> Path | None:
-    """The store's file; None for one in memory."""
+    """The store's file, absolute; None for one in memory."""
     if settings.store == IN_MEMORY:
         return None
-    return data_directory() / "memory.db" if settings.store is None else Path(settings.store).expanduser()
+    if settings.store is None:
+        return (data_directory() / "memory.db").absolute()
+    try:
+        return Path(settings.store).expanduser().absolute()
+    except RuntimeError as fault:
+        raise ConfigError(f"store = {settings.store!r} names the home of an unknown user.") from fault
 
 
 def load(given: Mapping[str, Any], environ: Mapping[str, str] = os.environ) -> Config:
@@ -132,6 +137,8 @@ def _from_file(environ: Mapping[str, str]) -> dict[str, Any]:
             raise ConfigError(f"MNEMIC_CONFIG names {named!r}, which does not exist.") from fault
         return {}
     except (OSError, UnicodeDecodeError) as fault:
+        if isinstance(fault, PermissionError) and not named:
+            return {}
         raise ConfigError(f"The config file {path} cannot be read: {fault}") from fault
     try:
         return tomllib.loads(text)
@@ -150,18 +157,20 @@ def _translated(layer: Mapping[str, Any]) -> dict[str, Any]:
         if key not in KEYS:
             known = ", ".join(KEYS)
             raise ConfigError(f"Unknown setting {key!r}{nearest(str(key), KEYS)}; known are {known}.")
-        found[key] = _flat(value) if key in ("embedder", "llm") else value
+        found[key] = _flat(key, value) if key in ("embedder", "llm") else value
     return found
 
 
-def _flat(section: Any) -> Any:
+def _flat(key: str, section: Any) -> Any:
     """mem0's `{"provider": p, "config": {...}}` as one mapping in our keys."""
     if not isinstance(section, Mapping) or "config" not in section:
         return section
     provider = section.get("provider", "openai")
-    inner = dict(section["config"] or {})
+    inner = section["config"] or {}
+    if not isinstance(inner, Mapping):
+        raise ConfigError(f"{key}.config must be a mapping of settings, not {shown(inner)}.")
     renamed = {"embedding_dims": "dims", f"{provider}_base_url": "base_url"}
-    return {"provider": provider, **{renamed.get(key, key): value for key, value in inner.items()}}
+    return {"provider": provider, **{renamed.get(name, name): value for name, value in inner.items()}}
 
 
 def _check(values: Mapping[str, Any]) -> None:
@@ -169,6 +178,8 @@ def _check(values: Mapping[str, Any]) -> None:
         value = values.get(key)
         if value is not None and not (isinstance(value, str) and value.strip()):
             raise ConfigError(f"{key} must be a non-empty string, not {shown(value)}.")
+        if value is not None and UNSTORABLE.search(value):
+            raise ConfigError(f"{key} = {shown(value)} holds NUL or half a surrogate pair.")
     size = values.get("index_mb", 1)
     if isinstance(size, bool) or not isinstance(size, int) or size < 1:
         raise ConfigError(f"index_mb must be a whole number of MiB from 1 on, not {shown(size)}.")

@@ -6,7 +6,8 @@ Model calls are awaited here; each store transaction and all CPU work is one hop
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from os import PathLike, fspath
 from time import perf_counter
 from typing import Any, Self, TypeVar
@@ -22,11 +23,12 @@ from .parts import Parts, off_loop
 from .recall import answers
 from .recall.search import Request, search
 from .recall.why import Question, why
-from .records import UNSET, Act, Batch, Embedded, Item, Revision
+from .records import UNSET, Act, Batch, Embedded, Item, Outcome, Revision
 from .scope import ID_FIELDS, Pattern, Scope, clean_id, read_scope, write_scope
 from .store import reading, writing
 from .store.database import Store
 from .store.reading import Listing, Place
+from .store.spaces import SpaceChangedError
 
 T = TypeVar("T")
 Ids = Mapping[str, Any]
@@ -119,15 +121,20 @@ class Engine:
                 "infer=True needs an extractor, and none is configured.",
                 suggestion="Use infer=False to keep messages word for word, or facts=[...] to state them.",
             )
-        texts = [proposal.content.text for proposal in proposals]
-        vectors, space_id = await self._vectors(texts)
         observed_at = now if told is None else told
-        batch = Batch(owner, run, observed_at, talk.messages, tuple(proposals), vectors, space_id)
+        batch = Batch(owner, run, observed_at, talk.messages, tuple(proposals))
         act = Act(trace_id=uuid4().hex, at=now)
-        outcomes = await off_loop(lambda: commit(self._parts.store(), batch, act))
+
+        async def embed_and_commit() -> tuple[list[Outcome], int]:
+            vectors, space_id = await self._vectors([proposal.content.text for proposal in proposals])
+            whole = replace(batch, vectors=vectors, space_id=space_id)
+            outcomes = await off_loop(lambda: commit(self._parts.store(), whole, act))
+            return outcomes, 0 if vectors is None else len(vectors)
+
+        outcomes, embedded = await self._in_current_space(embed_and_commit)
         usage = shapes.Usage(
             llm_calls=0,
-            embedded=0 if vectors is None else len(vectors),
+            embedded=embedded,
             ms=round((perf_counter() - began) * 1000, 3),
         )
         return shapes.add_result(batch, outcomes, talk.rejected, extractor, act.trace_id, usage)
@@ -165,17 +172,14 @@ class Engine:
         least = checks.check_threshold(threshold)
         for name, flag in (("rerank", rerank), ("explain", explain)):
             checks.check_flag(flag, name)
-        asked, request, space_id = await self._asked(
-            query,
-            self._ids(user_id, agent_id, app_id, run_id),
-            filters,
-            _count(top_k, limit),
-            show_expired=show_expired,
-            include_superseded=include_superseded,
-            as_of=as_of,
-        )
-        found = await off_loop(lambda: search(self._parts.store(), self._parts.indexes, request, space_id))
-        return answers.search_result(found, asked, least, explained=explain, rerank=rerank)
+        states = {"show_expired": show_expired, "include_superseded": include_superseded}
+        ids = self._ids(user_id, agent_id, app_id, run_id)
+
+        def work(asked: answers.Asked, request: Request, space_id: int | None) -> shapes.SearchResult:
+            found = search(self._parts.store(), self._parts.indexes, request, space_id)
+            return answers.search_result(found, asked, least, explained=explain, rerank=rerank)
+
+        return await self._ask(work, query, ids, filters, _count(top_k, limit), as_of, states)
 
     async def why(
         self,
@@ -200,19 +204,15 @@ class Engine:
         Returns `missing_at` (said, kept, believed, eligible, found, returned; None when it is returned), the
         `reason`, the memory with its rank and score where there is one, and every stage passed on the way.
         """
-        wanted = checks.check_text(expect, "expect").strip()
-        asked, request, space_id = await self._asked(
-            query,
-            self._ids(user_id, agent_id, app_id, run_id),
-            filters,
-            _count(top_k, limit),
-            show_expired=show_expired,
-            include_superseded=include_superseded,
-            as_of=as_of,
-        )
-        question = Question(wanted, request, checks.check_threshold(threshold), asked.words, why_not_kept)
-        verdict = await off_loop(lambda: why(self._parts.store(), self._parts.indexes, question, space_id))
-        return shapes.why_result(verdict)
+        wanted, least = checks.check_text(expect, "expect").strip(), checks.check_threshold(threshold)
+        states = {"show_expired": show_expired, "include_superseded": include_superseded}
+        ids = self._ids(user_id, agent_id, app_id, run_id)
+
+        def work(asked: answers.Asked, request: Request, space_id: int | None) -> shapes.WhyResult:
+            question = Question(wanted, request, least, asked.words, why_not_kept)
+            return shapes.why_result(why(self._parts.store(), self._parts.indexes, question, space_id))
+
+        return await self._ask(work, query, ids, filters, _count(top_k, limit), as_of, states)
 
     async def get(
         self,
@@ -310,12 +310,12 @@ class Engine:
         live under another memory of the owner, `ValidationError` when there is nothing to change.
         """
         scope = self._guard(self._ids(user_id, agent_id, app_id, run_id))
-        uid, wanted = _memory_id(memory_id), text if text is not None else data
+        uid, wanted = _memory_id(memory_id), _one_text(text, data)
         if wanted is None and metadata is None and expiration_date is UNSET:
             raise ValidationError("At least one of text, metadata, or expiration_date must be provided.")
         expires = UNSET if expiration_date is UNSET else given.expiry(expiration_date, self._parts.tz)
         revision = Revision(
-            text=None if wanted is None else checks.check_text(wanted, "text"),
+            text=wanted,
             metadata=checks.check_metadata(metadata),
             replace_metadata=checks.check_flag(replace_metadata, "replace_metadata"),
             expires=expires,
@@ -331,7 +331,7 @@ class Engine:
             with store.write() as tx:
                 return writing.revise(tx, self._tenant, place, revision, embedded, act)
 
-        changed = await self._at(scope, uid, work)
+        changed = await self._at(scope, uid, work, ". Please provide a valid 'memory_id'")
         event = "UPDATE" if changed else "NONE"
         return {"message": "Memory updated successfully!", "id": uid, "event": event}
 
@@ -407,7 +407,7 @@ class Engine:
         if filters is None and all(value is None for value in ids.values()):
             raise ScopeError(NO_FILTER)
         listing = self._listing(filters, ids, show_expired=True, include_superseded=True)
-        act, runs = self._act(actor, reason), _runs_of(listing.scope)
+        act = self._act(actor, reason)
         if checks.check_flag(dry_run, "dry_run"):
             page = await self._page(listing, None, None)
             ids_found = [item["id"] for item in page["results"]]
@@ -418,7 +418,7 @@ class Engine:
             with store.write() as tx:
                 reading.refuse_mixed_types(tx, listing)
                 places = reading.listed_places(tx, listing)
-                return len(writing.retire_all(tx, self._tenant, places, runs, act))
+                return len(writing.retire_all(tx, listing.scope, places, act))
 
         return {"message": "Memories deleted successfully!", "deleted": await off_loop(work)}
 
@@ -462,7 +462,7 @@ class Engine:
         """
         scope, _ = read_scope(self._tenant, self._ids(user_id, agent_id, app_id, run_id))
         count = 100 if limit is None else checks.check_count(limit, "limit")
-        after = shapes.read_cursor(cursor, (int, int, int))
+        after = shapes.read_cursor(cursor)
 
         def work() -> shapes.MessageList:
             with self._parts.store().read() as tx:
@@ -530,22 +530,44 @@ class Engine:
         tree = None if given_filters is None else filters.parse(given_filters, self._parts.tz)
         return read_scope(self._tenant, ids, tree)
 
-    async def _asked(
-        self, query: Any, ids: Ids, given_filters: Filters | None, limit: int, **states: Any
-    ) -> tuple[answers.Asked, Request, int | None]:
-        """A search as read and checked: its words and vector, the request, and the space it is made in."""
+    async def _ask(
+        self,
+        work: Callable[[answers.Asked, Request, int | None], T],
+        query: Any,
+        ids: Ids,
+        given_filters: Filters | None,
+        limit: int,
+        as_of: Any,
+        states: Mapping[str, bool],
+    ) -> T:
+        """Check a search's arguments, embed the query, and do `work` with what was asked, in the pool."""
         text = checks.check_query(query)
-        as_of = states.pop("as_of")
         for name, flag in states.items():
             checks.check_flag(flag, name)
         scope, tree = self._read_scope(given_filters, ids)
         moment = None if as_of is None else given.read_timestamp(as_of, self._parts.tz, "as_of")
-        space = await self._parts.space()
-        vectors = None if space is None else await self._parts.embed([text], "query")
-        asked = answers.asked(text, vectors, space)
-        now = self._parts.clock()
-        request = Request(scope, tree, asked.query, limit, now, as_of=moment, **states)
-        return asked, request, None if space is None else space.id
+
+        async def attempt() -> T:
+            space = await self._parts.space()
+            vectors = None if space is None else await self._parts.embed([text], "query")
+
+            def ranked() -> T:
+                asked = answers.asked(text, vectors, space)
+                now = self._parts.clock()
+                request = Request(scope, tree, asked.query, limit, now, as_of=moment, **states)
+                return work(asked, request, None if space is None else space.id)
+
+            return await off_loop(ranked)
+
+        return await self._in_current_space(attempt)
+
+    async def _in_current_space(self, attempt: Callable[[], Awaitable[T]]) -> T:
+        """Do something for the store's embedding space; again where another process changed it meanwhile."""
+        try:
+            return await attempt()
+        except SpaceChangedError:
+            self._parts.forget_space()
+            return await attempt()
 
     def _listing(self, given_filters: Filters | None, ids: Ids, **states: Any) -> Listing:
         scope, tree = self._read_scope(given_filters, ids)
@@ -569,7 +591,7 @@ class Engine:
         return tuple(vector.tobytes() for vector in vectors), space.id
 
     async def _page(self, listing: Listing, count: int | None, cursor: str | None) -> shapes.ListResult:
-        after = shapes.read_cursor(cursor, (int, int, int))
+        after = shapes.read_cursor(cursor)
         page = listing if count is None else listing.page(count + 1, after)
 
         def work() -> shapes.ListResult:
@@ -579,16 +601,19 @@ class Engine:
 
         return await off_loop(work)
 
-    async def _at(self, scope: Scope, uid: str, work: Callable[[Store, Place], T]) -> T:
-        """Do something to the memory with this id, where the scope may see it."""
+    async def _at(self, scope: Scope, uid: str, work: Callable[[Store, Place], T], hint: str = "") -> T:
+        """Do something to the memory with this id, where the scope may see it; `hint` ends the error if not."""
 
         def found() -> T:
             store = self._parts.store()
             with store.read() as tx:
                 place = reading.place_of(tx, scope, uid)
             if place is None:
-                raise NotFoundError(f"Memory with id {uid} not found")
-            return work(store, place)
+                raise NotFoundError(f"Memory with id {uid} not found{hint}")
+            try:
+                return work(store, place)
+            except NotFoundError as fault:
+                raise NotFoundError(f"Memory with id {uid} not found: {fault.message}.") from fault
 
         return await off_loop(found)
 
@@ -602,11 +627,14 @@ def _count(top_k: int | None, limit: int | None) -> int:
     return 20 if limit is None else checks.check_count(limit, "limit")
 
 
+def _one_text(text: Any, data: Any) -> str | None:
+    """The text of an update: `text`, or mem0 1.x's name for it, `data`."""
+    given_as = {"text": text, "data": data}
+    found = {checks.check_text(value, name) for name, value in given_as.items() if value is not None}
+    if len(found) > 1:
+        raise ValidationError("text and data mean the same, and they differ; give one of them.")
+    return found.pop() if found else None
+
+
 def _memory_id(value: Any) -> str:
     return checks.check_text(value, "memory_id").strip()
-
-
-def _runs_of(scope: Scope) -> frozenset[str]:
-    """The runs that a scope is bound to; empty when some part of it is not bound to a run."""
-    runs = {pattern.run_id for pattern in scope.patterns}
-    return frozenset() if None in runs else frozenset(run for run in runs if run is not None)

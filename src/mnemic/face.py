@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Self
 
 from .engine import Engine
-from .errors import nearest
+from .errors import ConfigError, nearest
 
 
 class Face:
@@ -22,6 +22,8 @@ class Face:
 
         Raises `ConfigError` for unknown keys and for stores that mnemic does not drive.
         """
+        if not isinstance(config, Mapping):
+            raise ConfigError(f"A configuration is a mapping of settings, not {type(config).__name__}.")
         return cls(config)  # type: ignore[call-arg]
 
     def scoped(

@@ -9,6 +9,7 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from . import runtime
 from .engine import Engine
+from .errors import MnemicError
 from .face import Face, check_keywords
 
 P = ParamSpec("P")
@@ -42,7 +43,11 @@ class Memory(Face):
 
     def __init__(self, store: Any = None, **settings: Any) -> None:
         self._engine = Engine.configured(store, settings)
-        runtime.current().run(self._engine.open())
+        try:
+            runtime.current().run(self._engine.open())
+        except MnemicError:
+            self.close()
+            raise
 
     add = _blocking(Engine.add)
     search = _blocking(Engine.search)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Sequence
 from datetime import tzinfo
@@ -12,7 +13,7 @@ import numpy as np
 from . import runtime
 from .clock import Clock, now, zone
 from .config import Config, store_path
-from .errors import EmbedderMismatchError, StoreClosedError
+from .errors import ConfigError, EmbedderMismatchError, StoreClosedError
 from .models.embed import Embedder, open_embedder
 from .models.embed.background import measure_background
 from .models.settings import ModelSettings
@@ -30,31 +31,48 @@ MIB = 1024 * 1024
 
 
 async def off_loop(work: Callable[[], T], /) -> T:
-    """Run blocking work in the process's worker pool."""
-    return await runtime.current().off_loop(work)
+    """Run blocking work on the store in the process's worker pool."""
+    here = runtime.current()
+    return await here.off_loop(work, here.pool)
+
+
+async def off_loop_model(work: Callable[[], T], /) -> T:
+    """Run a model's blocking work in the process's pool for models."""
+    here = runtime.current()
+    return await here.off_loop(work, here.models)
 
 
 class Parts:
     """Store, embedder, indexes and clock of one configuration."""
 
     def __init__(self, settings: Config, clock: Clock = now) -> None:
+        if settings.llm is not None:
+            raise ConfigError("llm: this version extracts without an LLM; leave the setting out.")
         self.settings = settings
         self.clock = clock
         self.tz: tzinfo = zone(settings.timezone)
-        self.embedder: Embedder | None = open_embedder(settings.embedder, ModelSettings(off_loop))
-        self.indexes = IndexCache(settings.index_mb * MIB)
+        self.embedder: Embedder | None = open_embedder(settings.embedder, ModelSettings(off_loop_model))
+        self._path = store_path(settings)
         self._store: Store | None = None
         self._space: Space | None = None
         self._closed = False
+        self._start()
+
+    def _start(self) -> None:
+        self._pid = os.getpid()
         self._opening = threading.Lock()
+        self.indexes = IndexCache(self.settings.index_mb * MIB)
 
     def store(self) -> Store:
         """The open store. Blocking on first use; call it in the pool."""
+        if self._pid != os.getpid():
+            # A thread of the parent may have held any of these locks when this process was forked.
+            self._start()
         with self._opening:
             if self._closed:
                 raise StoreClosedError("This memory was closed; open a new one.")
             if self._store is None:
-                self._store = Store(store_path(self.settings))
+                self._store = Store(self._path)
             return self._store
 
     def close(self) -> None:
@@ -92,10 +110,16 @@ class Parts:
     async def embed(
         self, texts: Sequence[str], purpose: Literal["query", "passage"]
     ) -> NDArray[np.float32] | None:
-        """One vector per text, float32 (n, dims); None without an embedder."""
+        """One vector per text, float32 (n, dims); None without an embedder.
+
+        Raises `EmbedderMismatchError` for vectors of another size than the store's.
+        """
         if self.embedder is None or not texts:
             return None
-        return await self.embedder.embed(texts, purpose)
+        vectors = await self.embedder.embed(texts, purpose)
+        if self._space is not None:
+            _check_fit(self._space, self.embedder.name, vectors.shape[1])
+        return vectors
 
     def forget_space(self) -> None:
         """Read the space anew on next use; the store may have been emptied."""

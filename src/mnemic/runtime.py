@@ -28,6 +28,8 @@ class Runtime:
         self.pid = os.getpid()
         self.loop = asyncio.new_event_loop()
         self.pool = ThreadPoolExecutor(max_workers=WORKERS, thread_name_prefix="mnemic-worker")
+        # Users' models may call a blocking Memory themselves: were they to fill the workers, it would never end.
+        self.models = ThreadPoolExecutor(max_workers=WORKERS, thread_name_prefix="mnemic-model")
         self._thread = threading.Thread(target=self.loop.run_forever, name="mnemic-loop", daemon=True)
         self._thread.start()
 
@@ -46,10 +48,10 @@ class Runtime:
         finally:
             future.cancel()
 
-    async def off_loop(self, work: Callable[[], T]) -> T:
-        """Run blocking work in the pool, with the caller's context variables, and wait for it."""
+    async def off_loop(self, work: Callable[[], T], pool: ThreadPoolExecutor) -> T:
+        """Run blocking work in a pool, with the caller's context variables, and wait for it."""
         context = contextvars.copy_context()
-        return await self.loop.run_in_executor(self.pool, context.run, work)
+        return await self.loop.run_in_executor(pool, context.run, work)
 
 
 _lock = threading.Lock()

@@ -343,28 +343,24 @@ def message_page(messages: Sequence[StoredMessage], count: int, total: int) -> M
     )
 
 
-def cursor_of(key: Sequence[Instant | str]) -> str:
-    """An opaque cursor of a sort key."""
-    return base64.urlsafe_b64encode(json.dumps(list(key)).encode()).decode()
+def cursor_of(place: tuple[Instant, int, int]) -> str:
+    """An opaque cursor of a place in a list."""
+    return base64.urlsafe_b64encode(json.dumps(place).encode()).decode()
 
 
-def read_cursor(cursor: object, kinds: tuple[type, ...]) -> tuple[Any, ...] | None:
-    """The sort key in a cursor, which must have values of the given types; None for no cursor."""
+def read_cursor(cursor: object) -> tuple[Instant, int, int] | None:
+    """The place in a cursor; None for no cursor. Raises `ValidationError` for anything else."""
     if cursor is None:
         return None
     try:
-        found = json.loads(
-            base64.urlsafe_b64decode(
-                str(cursor).encode("ascii"),
-            )
-        )
-    except (ValueError, binascii.Error, UnicodeError) as fault:
+        found = json.loads(base64.urlsafe_b64decode(str(cursor).encode("ascii")))
+    except (ValueError, binascii.Error, RecursionError) as fault:
         raise _bad_cursor(cursor) from fault
-    if not isinstance(found, list) or len(found) != len(kinds):
+    if not isinstance(found, list) or len(found) != 3:
         raise _bad_cursor(cursor)
-    if any(type(value) is not kind for value, kind in zip(found, kinds, strict=True)):
+    if any(type(value) is not int or not -(2**63) <= value < 2**63 for value in found):
         raise _bad_cursor(cursor)
-    return tuple(found)
+    return found[0], found[1], found[2]
 
 
 def _bad_cursor(cursor: object) -> ValidationError:

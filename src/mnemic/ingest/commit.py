@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .. import runtime
 from ..records import Act, Batch, BatchTerms, Outcome
-from ..store import writing
+from ..store import spaces, writing
 from ..store.database import Store
 from ..text.pack import pack
 from ..text.tokens import index_terms
@@ -16,11 +16,16 @@ def packed_terms(text: str) -> bytes:
 
 
 def commit(store: Store, batch: Batch, act: Act) -> list[Outcome]:
-    """Store a batch; the outcomes come in the order of its proposals. Blocking; all or nothing."""
+    """Store a batch; the outcomes come in the order of its proposals. Blocking; all or nothing.
+
+    Raises `SpaceChangedError` where its vectors are not of the store's space any more.
+    """
     messages = tuple(packed_terms(message.content) for message in batch.messages)
     known = {message.content: data for message, data in zip(batch.messages, messages, strict=True)}
     proposals = tuple(known.get(p.content.text) or packed_terms(p.content.text) for p in batch.proposals)
     with store.write() as tx:
+        if batch.space_id is not None:
+            spaces.expect_space(tx, batch.space_id)
         outcomes = writing.add(tx, batch, BatchTerms(messages, proposals), act)
     if store.grown():
         runtime.current().pool.submit(store.checkpoint)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import tzinfo
+from datetime import date, tzinfo
 from typing import Any
 
 from ..checks import canonical_json, check_categories, check_metadata, check_text, shown
@@ -25,6 +25,9 @@ FACT_KEYS = (
     "attributed_to",
 )
 
+# From the last days that a calendar has on, a date means no end.
+FOREVER = date(9999, 12, 30)
+
 
 @dataclass(frozen=True, slots=True)
 class Common:
@@ -41,6 +44,8 @@ def expiry(value: Any, tz: tzinfo, field: str = "expiration_date") -> tuple[str 
     if value is None:
         return None, None
     day = parse_day(value, tz, field=field)
+    if day >= FOREVER:
+        return day.isoformat(), None
     return day.isoformat(), parse_when(day, tz, field=field).end
 
 
@@ -161,11 +166,12 @@ def _spans(source: Any, heard: Heard, field: str) -> tuple[Span, ...]:
         raise ValidationError(
             f"{field}.source must be a message number or a list of them, not {shown(source)}."
         )
-    return tuple(_span(number, heard, field) for number in dict.fromkeys(numbers))
+    found = [_span(number, heard, field) for number in numbers]
+    return tuple(dict.fromkeys(found))
 
 
 def _span(number: Any, heard: Heard, field: str) -> Span:
-    if isinstance(number, bool) or number not in heard.numbers:
+    if type(number) is not int or number not in heard.numbers:
         raise ValidationError(
             f"{field}.source names message {shown(number)}; this call has {shown(list(heard.numbers))}."
         )

@@ -42,7 +42,12 @@ def asked(text: str, vectors: NDArray[np.float32] | None, space: Space | None) -
 
 
 def search_result(
-    found: Found, asked: Asked, threshold: float | None, *, explained: bool, rerank: bool
+    found: Found,
+    asked: Asked,
+    threshold: float | None,
+    *,
+    explained: bool,
+    rerank: bool,
 ) -> SearchResult:
     """The result of a search. The threshold cuts last, on the final score."""
     words = asked.words
@@ -124,6 +129,8 @@ def _why_empty(found: Found, threshold: float | None) -> str:
         return "Nothing is kept under these ids."
     if not found.eligible:
         return f"The filters, expiry or validity leave none of {found.memories} memories."
+    if not found.limit:
+        return "top_k is 0, so nothing is returned."
     if found.ranking.hits:
         best = found.ranking.hits[0].score
         return (

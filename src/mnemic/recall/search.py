@@ -17,7 +17,7 @@ from ..filter_masks import mask as filter_mask
 from ..filters import Leaf, Node
 from ..records import Item, OwnerState
 from ..scope import Scope
-from ..store import filter_sql, loading, owners, reading
+from ..store import filter_sql, loading, owners, reading, spaces
 from ..store.database import Store
 from .fuse import Query, Ranking, rank
 from .index import ScopeIndex
@@ -45,8 +45,9 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The ranking, its items in the same order, and how many memories were there to be found."""
+    """The ranking, at most `limit` items in its order, and how many memories were there to be found."""
 
+    limit: int
     ranking: Ranking
     items: tuple[Item, ...]
     owners: int
@@ -142,6 +143,7 @@ def on_snapshots(
     """
     for _ in range(20):
         with store.read() as tx:
+            spaces.expect_space(tx, space_id)
             states = owners.owner_states(tx, scope)
             snapshots = indexes.fresh(states)
             if snapshots is not None:
@@ -170,6 +172,7 @@ def _answer(
         found = reading.items_of_versions(tx, state.id, version_nos)
         items.update({(i, version_no): item for version_no, item in found.items()})
     return Found(
+        limit=request.limit,
         ranking=ranking,
         items=tuple(
             items[hit.snapshot, int(snapshots[hit.snapshot].version_no[hit.row])] for hit in ranking.hits
@@ -193,7 +196,8 @@ def _eligible(tx: Connection, state: OwnerState, snapshot: Snapshot, request: Re
             begun = snapshot.column("valid_from")
             begun = np.where(begun == NULL_INSTANT, snapshot.column("observed_at"), begun)
             eligible &= begun <= at
-    return eligible & filter_mask(request.tree, snapshot, _text_rows(tx, state, snapshot))
+    rows = _text_rows(tx, state, snapshot)
+    return eligible & filter_mask(request.tree, snapshot, rows, among=eligible)
 
 
 def _text_rows(tx: Connection, state: OwnerState, snapshot: Snapshot) -> Callable[[Leaf], Mask]:

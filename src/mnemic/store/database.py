@@ -6,18 +6,24 @@ Both are plain context managers, so no `await`, and with it no model call, can s
 from __future__ import annotations
 
 import os
+import sqlite3
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError
 
-from ..errors import StoreBusyError, StoreClosedError, StoreReadOnlyError
-from . import migrations, sqlite
+from ..errors import MnemicError, StoreBusyError, StoreClosedError, StoreFormatError, StoreReadOnlyError
+from . import gate, migrations, sqlite
 
 POOL_SIZE = 8
+# Writes closer together than a gap are a row; after so long a row, other processes get a pause to begin in.
+GAP_SECONDS = 0.0005
+ROW_SECONDS = 0.05
+PAUSE_SECONDS = 0.006
 
 
 class Store:
@@ -30,6 +36,7 @@ class Store:
     def __init__(self, path: Path | None) -> None:
         self.path = path
         self._closed = False
+        self._abandoned: list[Engine] = []
         self._start()
         self._open()
 
@@ -38,6 +45,7 @@ class Store:
         self._engine = sqlite.make_engine(self.path, POOL_SIZE)
         self._writer = threading.Lock()
         self._tidying = threading.Lock()
+        self._wrote = self._row_began = 0.0
         # A database in memory has one connection, so its readers wait for its writer.
         self._reader = self._writer if self.path is None else None
 
@@ -69,18 +77,39 @@ class Store:
         if not self._writer.acquire(timeout=sqlite.BUSY_SECONDS):
             raise StoreBusyError("Another writer held the store for longer than the busy timeout.")
         try:
+            self._let_others_in()
             with self._transaction(sqlite.WRITE) as tx:
                 yield tx
         finally:
+            self._wrote = time.monotonic()
             self._writer.release()
+
+    def _let_others_in(self) -> None:
+        """Pause in a long row of writes without a gap, in which no other process could begin one."""
+        now = time.monotonic()
+        if now - self._wrote > GAP_SECONDS:
+            self._row_began = now
+        elif now - self._row_began > ROW_SECONDS:
+            time.sleep(PAUSE_SECONDS)
+            self._row_began = time.monotonic()
 
     @contextmanager
     def _transaction(self, options: dict[str, bool]) -> Iterator[Connection]:
         try:
-            with self._engine.connect().execution_options(**options) as connection, connection.begin():
+            with (
+                gate.inside(),
+                self._engine.connect().execution_options(**options) as connection,
+                connection.begin(),
+            ):
                 yield connection
-        except DBAPIError as fault:
-            raise sqlite.translate(fault.orig or fault, self.path) from fault
+        except (DBAPIError, sqlite3.Error) as fault:
+            orig = fault.orig if isinstance(fault, DBAPIError) else None
+            raise sqlite.translate(orig or fault, self.path) from fault
+        except (ValueError, TypeError, LookupError, OverflowError) as fault:
+            if isinstance(fault, MnemicError):
+                raise
+            # Input was checked before; what cannot be read in here is a value that mnemic never wrote.
+            raise StoreFormatError(f"The store holds a damaged value: {fault}") from fault
 
     def grown(self) -> bool:
         """Whether `checkpoint` has something to do."""
@@ -101,14 +130,16 @@ class Store:
         with self._tidying:
             if not self._closed:
                 self._closed = True
-                self._engine.dispose(close=self._pid == os.getpid())
+                if self._pid == os.getpid():
+                    self._engine.dispose()
 
     def _check(self) -> None:
         if self._closed:
             raise StoreClosedError("This memory was closed; open a new one.")
         if self._pid != os.getpid():
-            # SQLite connections must not cross a fork: the child opens its own and leaves the parent's alone.
-            self._engine.dispose(close=False)
+            # SQLite connections must not cross a fork, and their pool's lock may be held for ever: the child
+            # opens its own and never touches, nor lets Python collect, those of the parent.
+            self._abandoned.append(self._engine)
             self._start()
 
 

@@ -26,7 +26,7 @@ class Delta:
 
 
 def index_rows(tx: Connection, owner_id: int, space_id: int | None) -> Iterator[IndexRow]:
-    """Every believed version of an owner, oldest first."""
+    """Every believed version of an owner, in no order: sorting them would hold all vectors at once."""
     values = {"owner": owner_id, "space": space_id}
     rows = tx.execution_options(yield_per=CHUNK).execute(_rows(some=False), values)
     yield from map(IndexRow._make, rows)
@@ -102,7 +102,7 @@ def _rows(*, some: bool) -> Select[Any]:
     query = select(*columns).select_from(joined).where(v.owner_id == bindparam("owner"), v.tx_to.is_(None))
     if some:
         query = query.where(v.memory_no.in_(bindparam("memories", expanding=True)))
-    return query.order_by(m.episode_no, m.position, m.no)
+    return query
 
 
 @lru_cache(maxsize=2)
@@ -111,7 +111,7 @@ def _runs(*, some: bool) -> Select[Any]:
     query = select(c.memory_no, c.run_id).where(c.owner_id == bindparam("owner"))
     if some:
         query = query.where(c.memory_no.in_(bindparam("memories", expanding=True)))
-    return query.order_by(c.memory_no, c.run_id)
+    return query
 
 
 @lru_cache(maxsize=1)
@@ -121,7 +121,6 @@ def _messages() -> Select[Any]:
         select(m.no, m.episode_no, m.position, t.data)
         .join_from(s.message, s.message_terms, and_(t.owner_id == m.owner_id, t.message_no == m.no))
         .where(m.owner_id == bindparam("owner"), t.message_no > bindparam("after"))
-        .order_by(m.episode_no, m.position)
     )
 
 

@@ -38,7 +38,7 @@ def schema_version(tx: Connection) -> int:
     names = set(inspect(tx).get_table_names())
     if not names:
         return 0
-    if "meta" not in names or "owner" not in names:
+    if not names >= {table.name for table in (schema.meta, schema.owner, *schema.OWNED)}:
         raise StoreFormatError(
             "This database holds the tables of another program, so mnemic leaves it alone."
         )

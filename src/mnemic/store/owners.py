@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple
 from functools import lru_cache
 from typing import Any
@@ -11,7 +12,7 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     Select,
-    and_,
+    Table,
     bindparam,
     exists,
     false,
@@ -19,6 +20,7 @@ from sqlalchemy import (
     select,
     text,
     true,
+    tuple_,
     update,
 )
 
@@ -87,46 +89,69 @@ def lock_owner(tx: Connection, tenant: str, owner_id: int) -> OwnerState:
 
 def owners_in(scope: Scope) -> Select[tuple[int]]:
     """The numbers of all owners the scope may see, for use as `owner_id IN (...)`."""
-    return _states(_shape(scope)).with_only_columns(owner.c.id).order_by(None).params(_values(scope))
+    told = told_by(scope)
+    query = _states(tuple(told)).with_only_columns(owner.c.id).order_by(None)
+    return query.params(_values(scope.tenant, told))
 
 
 def owner_states(tx: Connection, scope: Scope) -> list[OwnerState]:
     """All owners the scope may see, in order of their numbers, each with how far it has come."""
-    rows = tx.execute(_states(_shape(scope)), _values(scope))
+    told = told_by(scope)
+    rows = tx.execute(_states(tuple(told)), _values(scope.tenant, told))
     return [OwnerState(r.id, r.seq, Owner(r.tenant, r.user_id, r.agent_id, r.app_id)) for r in rows]
 
 
-Shape = tuple[tuple[str, ...], ...]
+def fits(scope: Scope, columns: Mapping[str, ColumnElement[str]]) -> ColumnElement[bool]:
+    """The condition that one of the scope's patterns sets on columns named like the ids."""
+    parts = [
+        among([columns[name] for name in names], values) if names else true()
+        for names, values in told_by(scope).items()
+    ]
+    return or_(false(), *parts)
 
 
-def _shape(scope: Scope) -> Shape:
-    return tuple(tuple(name for name in ID_FIELDS if getattr(p, name) is not None) for p in scope.patterns)
+def among(columns: Sequence[ColumnElement[str]], told: Any) -> ColumnElement[bool]:
+    """Whether the columns have one of the values told: strings for one column, tuples for several."""
+    return columns[0].in_(told) if len(columns) == 1 else tuple_(*columns).in_(told)
 
 
-def _values(scope: Scope) -> dict[str, str]:
-    ids = {
-        f"{name}_{i}": getattr(pattern, name)
-        for i, pattern in enumerate(scope.patterns)
-        for name in ID_FIELDS
-        if getattr(pattern, name) is not None
-    }
-    return {"tenant": scope.tenant, **ids}
+# The ids told by some of a scope's patterns, and what these patterns tell.
+Told = dict[tuple[str, ...], list[Any]]
+
+
+def told_by(scope: Scope) -> Told:
+    """The patterns by the ids that they tell, so that many users are one `IN` and not many `OR`s."""
+    told: Told = {}
+    for pattern in scope.patterns:
+        ids = {name: getattr(pattern, name) for name in ID_FIELDS if getattr(pattern, name) is not None}
+        values = tuple(ids.values())
+        told.setdefault(tuple(ids), []).append(values[0] if len(values) == 1 else values)
+    return told
+
+
+def _values(tenant: str, told: Told) -> dict[str, Any]:
+    return {"scope_tenant": tenant, **{_parameter(names): values for names, values in told.items() if names}}
+
+
+def _parameter(names: tuple[str, ...]) -> str:
+    return "scope_" + "_".join(names)
 
 
 @lru_cache(maxsize=256)
-def _states(shape: Shape) -> Select[Any]:
+def _states(shape: tuple[tuple[str, ...], ...]) -> Select[Any]:
     """One statement per shape of scope, so that it is built and compiled once."""
-    seen = [and_(true(), *(_is(name, f"{name}_{i}") for name in names)) for i, names in enumerate(shape)]
-    return (
-        select(owner).where(owner.c.tenant == bindparam("tenant"), or_(false(), *seen)).order_by(owner.c.id)
-    )
+    seen = or_(false(), *(_are(names) if names else true() for names in shape))
+    return select(owner).where(owner.c.tenant == bindparam("scope_tenant"), seen).order_by(owner.c.id)
 
 
-def _is(name: str, parameter: str) -> ColumnElement[bool]:
-    if name != "run_id":
-        return owner.c[name] == bindparam(parameter)
+def _are(names: tuple[str, ...]) -> ColumnElement[bool]:
+    told: BindParameter[Any] = bindparam(_parameter(names), expanding=True)
+    if "run_id" not in names:
+        return among([owner.c[name] for name in names], told)
     # A run is a label on memories and episodes: its owners are those that have something under it.
-    run: BindParameter[str] = bindparam(parameter)
-    labelled = exists().where(memory_run.c.owner_id == owner.c.id, memory_run.c.run_id == run)
-    talked = exists().where(episode.c.owner_id == owner.c.id, episode.c.run_id == run)
-    return or_(labelled, talked)
+    return or_(*(_have_run(names, rows, told) for rows in (memory_run, episode)))
+
+
+def _have_run(names: tuple[str, ...], rows: Table, told: BindParameter[Any]) -> ColumnElement[bool]:
+    columns = [rows.c.run_id if name == "run_id" else owner.c[name] for name in names]
+    return exists().where(rows.c.owner_id == owner.c.id, among(columns, told))

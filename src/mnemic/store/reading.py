@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import (
     ColumnElement,
@@ -29,17 +29,47 @@ from sqlalchemy import (
 from ..clock import Instant
 from ..filters import EVERYTHING, Node, type_fault
 from ..records import Entry, Item, Owner, Source, StoredMessage
-from ..scope import ID_FIELDS, Scope
+from ..scope import Scope
 from . import filter_sql
 from . import schema as s
-from .owners import owners_in
+from .owners import among, fits, owners_in, told_by
 
 QUOTE_CHARS = 300
 Place = tuple[int, int]
 AnyRow = Row[*tuple[Any, ...]]
 
-# The version whose text an item shows; `heir` is the memory that superseded it.
+# The memory that superseded the one an item shows.
 _heir = s.memory.alias("heir")
+
+
+class _ItemRow(NamedTuple):
+    """What an item is made of; a named tuple, since SQLAlchemy's rows cost several times as much to read."""
+
+    owner_id: int
+    memory_no: int
+    uid: str
+    kind: str
+    role: str | None
+    actor_id: str | None
+    attributed_to: str | None
+    created_at: Instant
+    version_no: int
+    text: str
+    metadata: str | None
+    categories: str | None
+    valid_from: Instant | None
+    valid_to: Instant | None
+    expires_on: str | None
+    observed_at: Instant
+    tx_from: Instant
+    tx_to: Instant | None
+    superseded_by: str | None
+    tenant: str
+    user_id: str
+    agent_id: str
+    app_id: str
+
+
 _ITEM_COLUMNS = (
     s.memory.c.owner_id,
     s.memory.c.no.label("memory_no"),
@@ -51,7 +81,7 @@ _ITEM_COLUMNS = (
     s.memory.c.created_at,
     s.version.c.no.label("version_no"),
     s.version.c.text,
-    s.version.c.metadata.label("metadata_json"),
+    s.version.c.metadata,
     s.version.c.categories,
     s.version.c.valid_from,
     s.version.c.valid_to,
@@ -100,15 +130,24 @@ def place_of(tx: Connection, scope: Scope, uid: str) -> Place | None:
     A pattern without any id stands for the whole tenant.
     """
     m = s.memory.c
-    query = select(m.owner_id, m.no).where(m.uid == uid, m.owner_id.in_(owners_in(scope)))
-    for run_id in {pattern.run_id for pattern in scope.patterns} - {None}:
-        label = s.memory_run.c
-        labelled = exists().where(
-            label.owner_id == m.owner_id, label.memory_no == m.no, label.run_id == run_id
-        )
-        query = query.where(labelled)
-    row = tx.execute(query).first()
+    joined = s.memory.join(s.owner, s.owner.c.id == m.owner_id)
+    query = select(m.owner_id, m.no).select_from(joined)
+    row = tx.execute(query.where(m.uid == uid, m.owner_id.in_(owners_in(scope)), sees(scope))).first()
     return None if row is None else (row.owner_id, row.no)
+
+
+def sees(scope: Scope) -> ColumnElement[bool]:
+    """The memories, joined with their owners, that a scope may see: where it tells a run, those labelled so."""
+    run, parts = s.memory_run.c, []
+    for names, values in told_by(scope).items():
+        columns = [run.run_id if name == "run_id" else s.owner.c[name] for name in names]
+        told = among(columns, values) if names else true()
+        if "run_id" in names:
+            own = and_(run.owner_id == s.memory.c.owner_id, run.memory_no == s.memory.c.no)
+            # SQLite 3.51.1 gives a row once per match of a bare EXISTS; compared with true it does not.
+            told = exists().where(own, told).is_(True)
+        parts.append(told)
+    return or_(false(), *parts)
 
 
 def item_at(tx: Connection, place: Place) -> Item | None:
@@ -200,18 +239,23 @@ def refuse_mixed_types(tx: Connection, listing: Listing) -> None:
 
 def counts(tx: Connection, scope: Scope, now: Instant) -> dict[str, Any]:
     """How many owners, messages and memories (by state and kind) a scope has."""
-    listing = Listing(scope=scope, tree=EVERYTHING, now=now)
-    kinds = select(s.memory.c.kind, func.count()).select_from(_JOINED).where(_in_state(listing))
-    by_kind = {str(kind): int(n) for kind, n in tx.execute(kinds.group_by(s.memory.c.kind))}
-    everything = replace(listing, show_expired=True, include_superseded=True)
-    believed = count_items(tx, everything)
+    current = Listing(scope=scope, tree=EVERYTHING, now=now)
+    everything = replace(current, show_expired=True, include_superseded=True)
+    kind = s.memory.c.kind
+
+    def by_kind(listing: Listing) -> dict[str, int]:
+        query = select(kind, func.count()).select_from(_JOINED).where(_in_state(listing), sees(scope))
+        return {str(name): int(many) for name, many in tx.execute(query.group_by(kind))}
+
+    kinds = by_kind(current)
+    believed = sum(by_kind(everything).values())
     return {
         "owners": int(tx.execute(select(func.count()).select_from(owners_in(scope).subquery())).scalar_one()),
         "messages": count_messages(tx, scope),
-        "memories": sum(by_kind.values()),
-        "by_kind": by_kind,
-        "superseded_or_expired": believed - sum(by_kind.values()),
-        "deleted": count_items(tx, replace(everything, only_deleted=True)),
+        "memories": sum(kinds.values()),
+        "by_kind": kinds,
+        "superseded_or_expired": believed - sum(kinds.values()),
+        "deleted": sum(by_kind(replace(everything, only_deleted=True)).values()),
     }
 
 
@@ -248,7 +292,8 @@ def _is_last_of_retired() -> ColumnElement[bool]:
     return and_(s.version.c.tx_to.is_not(None), s.version.c.number == newest)
 
 
-def _items(tx: Connection, rows: Sequence[AnyRow], *, with_deletion: bool = False) -> list[Item]:
+def _items(tx: Connection, found: Sequence[AnyRow], *, with_deletion: bool = False) -> list[Item]:
+    rows = [_ItemRow._make(row) for row in found]
     by_owner: dict[int, list[int]] = defaultdict(list)
     for row in rows:
         by_owner[row.owner_id].append(row.memory_no)
@@ -266,7 +311,7 @@ def _items(tx: Connection, rows: Sequence[AnyRow], *, with_deletion: bool = Fals
 
 
 def _item(
-    row: AnyRow,
+    row: _ItemRow,
     runs: dict[Place, tuple[str, ...]],
     sources: dict[Place, Source],
     deletions: dict[Place, AnyRow],
@@ -279,7 +324,7 @@ def _item(
         kind=row.kind,
         owner=Owner(row.tenant, row.user_id, row.agent_id, row.app_id),
         runs=runs.get(place, ()),
-        metadata=None if row.metadata_json is None else json.loads(row.metadata_json),
+        metadata=None if row.metadata is None else json.loads(row.metadata),
         categories=None if row.categories is None else tuple(json.loads(row.categories)),
         role=row.role,
         actor_id=row.actor_id,
@@ -301,17 +346,17 @@ def _item(
 
 def _runs(tx: Connection, values: dict[str, Any]) -> dict[Place, tuple[str, ...]]:
     found: dict[Place, list[str]] = defaultdict(list)
-    for row in tx.execute(_runs_of(), values):
-        if row.run_id:
-            found[values["owner"], row.memory_no].append(row.run_id)
+    for memory_no, run_id in tx.execute(_runs_of(), values):
+        if run_id:
+            found[values["owner"], memory_no].append(run_id)
     return {place: tuple(names) for place, names in found.items()}
 
 
 def _sources(tx: Connection, values: dict[str, Any]) -> dict[Place, Source]:
-    found: dict[Place, list[AnyRow]] = defaultdict(list)
-    for row in tx.execute(_supports_of(), values):
-        found[values["owner"], row.memory_no].append(row)
-    return {place: Source(tuple(r.uid for r in rows), rows[0].quote) for place, rows in found.items()}
+    found: dict[Place, list[tuple[str, str]]] = defaultdict(list)
+    for memory_no, uid, quote in tx.execute(_supports_of(), values):
+        found[values["owner"], memory_no].append((uid, quote))
+    return {place: Source(tuple(uid for uid, _ in stated), stated[0][1]) for place, stated in found.items()}
 
 
 @lru_cache(maxsize=1)
@@ -455,18 +500,9 @@ def count_messages(tx: Connection, scope: Scope) -> int:
 
 def _message_in(scope: Scope) -> ColumnElement[bool]:
     """The messages a scope may see: a message belongs to the one run it was said in."""
-    seen = [
-        and_(
-            true(),
-            *(
-                (s.episode if name == "run_id" else s.owner).c[name] == getattr(pattern, name)
-                for name in ID_FIELDS
-                if getattr(pattern, name) is not None
-            ),
-        )
-        for pattern in scope.patterns
-    ]
-    return and_(s.message.c.owner_id.in_(owners_in(scope)), or_(false(), *seen))
+    o = s.owner.c
+    columns = {"user_id": o.user_id, "agent_id": o.agent_id, "app_id": o.app_id, "run_id": s.episode.c.run_id}
+    return and_(s.message.c.owner_id.in_(owners_in(scope)), fits(scope, columns))
 
 
 def _stored_message(row: AnyRow) -> StoredMessage:

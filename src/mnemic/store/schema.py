@@ -38,7 +38,8 @@ meta = Table(
     Column("value", Text, nullable=False),
 )
 
-# Who a row belongs to; a missing id is ''. `seq` counts up with every row and change of the owner.
+# Who a row belongs to; a missing id is ''. `seq` counts up with every row and change of the owner. Numbers of
+# owners and spaces are never used again, so that an index in another process cannot take one for another.
 owner = Table(
     "owner",
     tables,
@@ -52,6 +53,7 @@ owner = Table(
     UniqueConstraint("tenant", "user_id", "agent_id", "app_id"),
     Index("owner_agent", "tenant", "agent_id"),
     Index("owner_app", "tenant", "app_id"),
+    sqlite_autoincrement=True,
 )
 
 # One add() call: the messages in order and the instant they were observed.
@@ -104,7 +106,7 @@ memory = Table(
     Column("created_at", BigInteger, nullable=False),
     PrimaryKeyConstraint("owner_id", "no"),
     ForeignKeyConstraint(["owner_id", "episode_no"], ["episode.owner_id", "episode.no"]),
-    UniqueConstraint("owner_id", "kind", "live_key"),
+    UniqueConstraint("owner_id", "live_key", "kind"),
 )
 
 # The bitemporal record: what the memory said, when that holds, and from when to when the store believed it.
@@ -186,6 +188,7 @@ space = Table(
     Column("state", Text, nullable=False),
     Column("background", Text, nullable=False),
     Column("created_at", BigInteger, nullable=False),
+    sqlite_autoincrement=True,
 )
 
 # float32, little endian, `space.dims` of them.

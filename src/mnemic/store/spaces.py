@@ -8,10 +8,24 @@ from dataclasses import asdict
 from sqlalchemy import Connection, insert, select
 
 from ..clock import Instant
+from ..errors import StoreError
 from ..records import Background, Space
 from . import schema as s
 
+_ACTIVE_ID = select(s.space.c.id).where(s.space.c.state == "active")
 _ACTIVE = select(s.space).where(s.space.c.state == "active")
+
+
+class SpaceChangedError(StoreError):
+    """The store was emptied, or given another embedding space, since the caller looked; look again."""
+
+    default_code = "DB_SPACE_CHANGED"
+
+
+def expect_space(tx: Connection, space_id: int | None) -> None:
+    """Raise `SpaceChangedError` unless the active space is the one the caller embedded for."""
+    if tx.execute(_ACTIVE_ID).scalar() != space_id:
+        raise SpaceChangedError("The store's embedding space changed during the call.")
 
 
 def active_space(tx: Connection) -> Space | None:

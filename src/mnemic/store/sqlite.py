@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import random
 import sqlite3
+import time
 from pathlib import Path
 from typing import Any
 
@@ -76,8 +78,33 @@ def _casefold(text: Any) -> Any:
 
 def _begin(connection: Connection) -> None:
     # A writer that began as a reader could find its snapshot outdated and fail: writers begin as writers.
-    writer = connection.get_execution_options().get("mnemic_write")
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writer else "BEGIN")
+    raw = connection.connection.driver_connection
+    assert isinstance(raw, sqlite3.Connection)
+    if connection.get_execution_options().get("mnemic_write"):
+        _begin_writing(raw)
+    else:
+        raw.execute("BEGIN")
+
+
+def _begin_writing(raw: sqlite3.Connection) -> None:
+    """Begin as a writer, waiting for other processes' writers.
+
+    SQLite itself would look again only ten times a second, and so hardly ever get in between the writes of
+    a busy process; this looks every few milliseconds.
+    """
+    until = time.monotonic() + BUSY_SECONDS
+    raw.execute("PRAGMA busy_timeout=0")
+    try:
+        while True:
+            try:
+                raw.execute("BEGIN IMMEDIATE")
+                return
+            except sqlite3.OperationalError as fault:
+                if fault.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                    raise
+            time.sleep(random.uniform(0.001, 0.004))
+    finally:
+        raw.execute(f"PRAGMA busy_timeout={int(BUSY_SECONDS * 1000)}")
 
 
 def checkpoint(engine: Engine) -> None:

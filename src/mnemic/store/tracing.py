@@ -25,6 +25,7 @@ def versions_holding(tx: Connection, scope: Scope, text: str) -> list[Stated]:
     v, c = s.version.c, s.change.c
     joined = (
         s.version.join(s.memory, and_(s.memory.c.owner_id == v.owner_id, s.memory.c.no == v.memory_no))
+        .join(s.owner, s.owner.c.id == v.owner_id)
         .outerjoin(s.change, and_(c.owner_id == v.owner_id, c.closed_no == v.no, v.tx_to.is_not(None)))
         .outerjoin(
             _heir,
@@ -50,7 +51,7 @@ def versions_holding(tx: Connection, scope: Scope, text: str) -> list[Stated]:
             c.reason.label("closed_because"),
         )
         .select_from(joined)
-        .where(v.owner_id.in_(owners_in(scope)), _holds(v.text, text))
+        .where(v.owner_id.in_(owners_in(scope)), reading.sees(scope), _holds(v.text, text))
         .order_by(v.tx_to.is_not(None), v.tx_from.desc(), v.no.desc())
         .limit(AT_MOST)
     )

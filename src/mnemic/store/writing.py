@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 from uuid import uuid4
 
@@ -29,6 +29,7 @@ from ..records import (
     Proposal,
     Revision,
 )
+from ..scope import Scope
 from ..text.normal import live_key
 from . import schema as s
 from .owners import Numbers, lock_owner, owner_for_write
@@ -79,6 +80,13 @@ _SET_KEY = (
 _LABEL = text(
     "INSERT INTO memory_run (owner_id, memory_no, run_id) VALUES (:owner_id, :memory_no, :run_id)"
     " ON CONFLICT DO NOTHING"
+)
+
+_LAST_AT = (
+    select(s.change.c.at)
+    .where(s.change.c.owner_id == bindparam("owner"))
+    .order_by(s.change.c.seq.desc())
+    .limit(1)
 )
 
 Values = dict[str, Any]
@@ -132,6 +140,7 @@ def add(tx: Connection, batch: Batch, terms: BatchTerms, act: Act) -> list[Outco
     comes back as `NONE` with its id.
     """
     state = owner_for_write(tx, batch.owner, act.at)
+    act = _not_before(tx, state.id, act)
     numbers = Numbers(state)
     keys = [live_key(p.content.text, p.content.event_date) for p in batch.proposals]
     live = _live(tx, state.id, keys)
@@ -163,6 +172,12 @@ def add(tx: Connection, batch: Batch, terms: BatchTerms, act: Act) -> list[Outco
             _supersede(tx, numbers, proposal, outcome.uid, batch.observed_at, act)
     numbers.save(tx)
     return outcomes
+
+
+def _not_before(tx: Connection, owner_id: int, act: Act) -> Act:
+    """The act, not earlier than the owner's last change: history never goes back with the clock."""
+    last = tx.execute(_LAST_AT, {"owner": owner_id}).scalar()
+    return act if last is None or last <= act.at else replace(act, at=last)
 
 
 def _embedded(batch: Batch, terms: BatchTerms) -> Iterable[Embedded]:
@@ -406,9 +421,10 @@ def revise(
     """
     owner_id, memory_no = place
     state = lock_owner(tx, tenant, owner_id)
+    act = _not_before(tx, owner_id, act)
     row = tx.execute(_OPEN, {"owner": owner_id, "memory": memory_no}).first()
     if row is None:
-        raise NotFoundError("The memory was deleted; restore it before updating it.")
+        raise NotFoundError("it was deleted; restore it before updating it")
     changed = _changes(row, revision)
     if not changed:
         return False
@@ -448,9 +464,10 @@ def retire(tx: Connection, tenant: str, place: tuple[int, int], act: Act) -> Non
     """Close a memory's open version because it was wrong or is deleted. Raises `NotFoundError` if retired."""
     owner_id, memory_no = place
     state = lock_owner(tx, tenant, owner_id)
+    act = _not_before(tx, owner_id, act)
     row = tx.execute(_OPEN, {"owner": owner_id, "memory": memory_no}).first()
     if row is None:
-        raise NotFoundError("The memory was deleted already.")
+        raise NotFoundError("it was deleted already")
     numbers = Numbers(state)
     tx.execute(_CLOSE, {"owner": owner_id, "version": row.no, "at": act.at})
     tx.execute(_SET_KEY, {"owner": owner_id, "memory": memory_no, "key": None})
@@ -465,9 +482,10 @@ def restore(tx: Connection, tenant: str, place: tuple[int, int], act: Act) -> bo
     """
     owner_id, memory_no = place
     state = lock_owner(tx, tenant, owner_id)
+    act = _not_before(tx, owner_id, act)
     row = tx.execute(_LATEST, {"owner": owner_id, "memory": memory_no}).first()
     if row is None:
-        raise NotFoundError("The memory has no version that could be restored.")
+        raise NotFoundError("it has no version that could be restored")
     if row.tx_to is None:
         return False
     kind = select(s.memory.c.kind).where(s.memory.c.owner_id == owner_id, s.memory.c.no == memory_no)
@@ -480,17 +498,19 @@ def restore(tx: Connection, tenant: str, place: tuple[int, int], act: Act) -> bo
 
 
 def retire_all(
-    tx: Connection, tenant: str, places: Sequence[tuple[int, int]], run_ids: frozenset[str], act: Act
+    tx: Connection, scope: Scope, places: Sequence[tuple[int, int]], act: Act
 ) -> list[tuple[int, int]]:
-    """Retire many believed memories and return the places of those retired.
+    """Retire many believed memories of a scope and return the places of those retired.
 
-    Where the deletion is bound to runs (`run_ids`), a memory that was also stated outside them only loses
-    their labels: what another run said stays.
+    Where the scope is bound to runs, a memory that was also stated outside them only loses their labels:
+    what another run said stays.
     """
     retired: list[tuple[int, int]] = []
     for owner_id in sorted({place[0] for place in places}):
         memory_nos = sorted(no for owner, no in places if owner == owner_id)
-        numbers = Numbers(lock_owner(tx, tenant, owner_id))
+        numbers = Numbers(lock_owner(tx, scope.tenant, owner_id))
+        act = _not_before(tx, owner_id, act)
+        run_ids = scope.runs_of(numbers.state.owner)
         kept = _unlabel(tx, owner_id, memory_nos, run_ids) if run_ids else set()
         gone = [no for no in memory_nos if no not in kept]
         changes = [_change(owner_id, numbers, Event.NONE, act, no) for no in sorted(kept)]

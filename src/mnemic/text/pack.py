@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from hashlib import blake2b
 
 import numpy as np
@@ -13,6 +14,7 @@ _BYTES_PER_TERM = _HASH_BYTES + 1
 MAX_COUNT = 255
 
 
+@lru_cache(maxsize=65_536)
 def term_hash(term: str) -> int:
     """Return the signed 64-bit number that stands for `term`: blake2b of 8 bytes, read little-endian."""
     digest = blake2b(term.encode("utf-8", "surrogatepass"), digest_size=_HASH_BYTES).digest()

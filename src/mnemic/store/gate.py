@@ -1,0 +1,66 @@
+"""A fork waits until no thread of the process is inside SQLite.
+
+SQLite remembers per process which of its connections holds a lock, and guards its memory with locks of its
+own; a child forked in the middle of a transaction would wait for a thread that does not exist there.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+class Gate:
+    """Counts the threads inside; shut, it lets no more in and waits for them to leave."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition(threading.Lock())
+        self._count = 0
+
+    def enter(self) -> None:
+        with self._changed:
+            self._count += 1
+
+    def leave(self) -> None:
+        with self._changed:
+            self._count -= 1
+            self._changed.notify_all()
+
+    def shut(self, timeout: float) -> None:
+        """Wait for those inside, at most `timeout` seconds, and let nobody in until `open`."""
+        self._changed.acquire()
+        self._changed.wait_for(lambda: self._count == 0, timeout)
+
+    def open(self) -> None:
+        """Let threads in again; called by the thread that shut the gate."""
+        self._changed.release()
+
+
+_gate = Gate()
+LONGEST_WAIT = 30.0
+
+
+@contextmanager
+def inside() -> Iterator[None]:
+    """Where a thread works with SQLite."""
+    _gate.enter()
+    try:
+        yield
+    finally:
+        _gate.leave()
+
+
+def _in_child() -> None:
+    # Threads that wait at the gate do not exist in the child, nor do those that a timed-out wait left inside.
+    global _gate
+    _gate = Gate()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=lambda: _gate.shut(LONGEST_WAIT),
+        after_in_parent=lambda: _gate.open(),
+        after_in_child=_in_child,
+    )
