@@ -346,7 +346,7 @@ def _item(
 
 def _runs(tx: Connection, values: dict[str, Any]) -> dict[Place, tuple[str, ...]]:
     found: dict[Place, list[str]] = defaultdict(list)
-    for memory_no, run_id in tx.execute(_runs_of(), values):
+    for memory_no, run_id in tx.execute(_runs_of(), values).all():
         if run_id:
             found[values["owner"], memory_no].append(run_id)
     return {place: tuple(names) for place, names in found.items()}
@@ -354,7 +354,7 @@ def _runs(tx: Connection, values: dict[str, Any]) -> dict[Place, tuple[str, ...]
 
 def _sources(tx: Connection, values: dict[str, Any]) -> dict[Place, Source]:
     found: dict[Place, list[tuple[str, str]]] = defaultdict(list)
-    for memory_no, uid, quote in tx.execute(_supports_of(), values):
+    for memory_no, uid, quote in tx.execute(_supports_of(), values).all():
         found[values["owner"], memory_no].append((uid, quote))
     return {place: Source(tuple(uid for uid, _ in stated), stated[0][1]) for place, stated in found.items()}
 
