@@ -15,6 +15,7 @@ from mnemic.recall import columns
 from mnemic.recall.explain import explain, overview
 from mnemic.recall.fuse import Hit, Query, rank
 from mnemic.recall.index import ScopeIndex
+from mnemic.recall.lexical import rarity, tempered_rarity
 from mnemic.recall.recipe import DEFAULT, Recipe
 from mnemic.recall.snapshot import Snapshot
 from mnemic.records import Background, IndexRow, Owner
@@ -126,7 +127,7 @@ def test_dense_signals_follow_their_definitions(talk, vector) -> None:
     cosine = [0.0 if v is None else float(unit @ v / np.linalg.norm(v)) for v in given_vectors]
     # 0.3 of 0.8 is more than the noise may count, so the line has a bend where the noise ends.
     dense = [
-        0.0 if v is None else np.interp(c, [0.1, 0.4, 0.9], [0, 0.3, 1])
+        0.0 if v is None else np.interp(c, [-1, 0.1, 0.4, 0.9], [0, 0.05, 0.3, 1])
         for v, c in zip(given_vectors, cosine, strict=True)
     ]
     assert found.rows["dense"] == pytest.approx(dense, abs=2e-3)
@@ -301,8 +302,10 @@ def test_an_identifier_comes_first_though_the_vectors_say_nothing() -> None:
             20,
         )
     )
-    assert [uid for uid, _ in hits] == ["00000017"]
-    assert hits[0][1] > 0.3
+    (first, best), *others = hits
+    assert first == "00000017"
+    assert best > 0.3
+    assert all(score < 0.1 for _, score in others)
 
 
 @pytest.mark.parametrize(("text", "uid"), [("抹茶", "0"), ("твери", "1"), ("JÜRGEN", "2"), ("jurgen", "2")])
@@ -328,6 +331,49 @@ def test_a_fact_is_found_by_the_words_of_its_message_and_neighbours_only_lift() 
         for u in ("00000001", "00000003")
     )
     assert lifted > alone
+
+
+def test_with_no_word_in_common_the_nearest_come_first_and_score_low() -> None:
+    # All cosines lie below the mean of unrelated texts.
+    cosines = {1: 0.70, 2: 0.74, 3: 0.61, 4: 0.0, 5: -0.9}
+    rows = [row(i, "tea", i, vector=[c, math.sqrt(1 - c * c)]) for i, c in cosines.items()]
+    seen = snapshot_of([*rows, row(6, "tea", 6)])
+    hits = scored(rank([seen], query("warp drive", [1, 0], background=E5), everything(seen), 9))
+    assert [uid[-1] for uid, _ in hits] == ["2", "1", "3", "4"]
+    scores = [score for _, score in hits]
+    assert len(set(scores)) == 4
+    assert max(scores) < 0.05
+
+
+def test_an_everyday_word_tells_little_until_enough_rows_say_otherwise() -> None:
+    [day], [kayak] = tokens.index_terms("day"), tokens.index_terms("kayak")
+
+    def weights(rows: int) -> list[float]:
+        given = [
+            row(1, f"{day} tea"),
+            row(2, f"{kayak} tea"),
+            *(row(i, "tea", i) for i in range(3, rows + 1)),
+        ]
+        ranking = rank([seen := snapshot_of(given)], query(f"{day} {kayak}"), everything(seen), 2)
+        assert [uid[-1] for uid, _ in scored(ranking)] == ["2", "1"]
+        whole = overview(ranking)
+        of_day, of_kayak = (float(ranking.evidence[0].rows["lexical"][r]) for r in (0, 1))
+        assert of_day / of_kayak == pytest.approx(whole.words[0].weight / whole.words[1].weight)
+        assert whole.words[1].weight == pytest.approx(math.log(1 + (rows - 0.5) / 1.5))
+        return [w.weight / whole.words[1].weight for w in whole.words]
+
+    assert weights(30)[0] < 0.45
+    assert weights(30)[0] < weights(3000)[0] < 1
+
+
+@given(st.integers(0, 500), st.integers(0, 10**6), st.floats(0, 0.2), st.floats(0, 0.2), st.floats(1, 10**4))
+def test_tempering_only_lowers_and_more_for_commoner_words(holding, others, one, other, talk) -> None:
+    few, many = sorted((one, other))
+    size = holding + others
+    plain = rarity(size, holding)
+    assert tempered_rarity(size, holding, 0.0, talk) == plain
+    less, least = (tempered_rarity(size, holding, share, talk) for share in (few, many))
+    assert 0 <= least <= less <= plain
 
 
 def test_an_arm_without_a_say_leaves_its_weight_to_the_other() -> None:
@@ -397,7 +443,7 @@ def test_an_explanation_names_arms_ranks_and_the_message_behind() -> None:
     first, second = explain(ranking, 0, 0), explain(ranking, 0, 1)
     assert (first.words, first.told) == ((1,), (0, 1))
     assert {arm.name: arm.rank for arm in first.arms} == {"dense": 1, "lexical": 2}
-    assert {arm.name: arm.rank for arm in second.arms} == {"dense": None, "lexical": 1}
+    assert {arm.name: arm.rank for arm in second.arms} == {"dense": 2, "lexical": 1}
     assert first.cosine == pytest.approx(1, abs=1e-3)
     assert [word.memories for word in overview(ranking).words] == [0, 2]
 

@@ -1,9 +1,11 @@
 """The signals of a ranking, each from 0 (tells nothing) to 1, absolute: none is scaled by what else is found.
 
-A word weighs what it weighs among the live rows of all snapshots given, whatever may be returned of them.
+A word weighs what it weighs among the live rows of all snapshots given, whatever may be returned of them; an
+everyday word less, the less there are of them (`lexical.tempered_rarity`).
 
 - dense: the cosine on the scale of the embedder's own background (`records.Background`).
-- lexical: BM25 over what a row of average length that holds every word of the query once would get.
+- lexical: BM25 over what a row of average length that holds every word of the query once would get if none
+  of them was an everyday word: those prove little, so a query of nothing else is never answered by words.
 - window: the same for the turns around a row taken together; a fact's source message lies among them.
 - near: the dense signal averaged over the turns around a row.
 - episode_lexical, episode_dense: BM25 over whole episodes; root mean square of the dense signal in the episode.
@@ -19,8 +21,9 @@ from numpy.typing import NDArray
 
 from ..errors import EmbedderMismatchError
 from ..records import Background
+from ..text.common import everyday_shares
 from .columns import cosines
-from .lexical import Floats, Hits, Longs, Mask, Saturation, rarity
+from .lexical import Floats, Hits, Longs, Mask, Saturation, rarity, tempered_rarity
 from .recipe import Recipe
 from .snapshot import Lengths, Snapshot
 
@@ -65,7 +68,8 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class _Weighing:
-    """What the words of a query count: each one's weight, their sum, and the curve for each kind of text."""
+    """What the words of a query count: each one's weight, the sum they would have were none of them an everyday
+    word, and the curve for each kind of text."""
 
     weights: tuple[float, ...]
     total: float
@@ -78,7 +82,7 @@ def gather(snapshots: Sequence[Snapshot], query: Query, recipe: Recipe) -> list[
     """The evidence of each snapshot. A signal is missing in all of them where the query gives it nothing to
     go by. Raises `EmbedderMismatchError` for a query vector of another length than those held."""
     words = [s.words.words(query.groups, s.live if s.dead else None) for s in snapshots]
-    weighing = _weigh(snapshots, words, recipe)
+    weighing = _weigh(snapshots, words, query, recipe)
     dense = query.vector is not None and query.background.own > query.background.high
     dense = dense and any(s.dims for s in snapshots)
     found = []
@@ -110,14 +114,24 @@ def _cosines(snapshot: Snapshot, query: Query) -> NDArray[np.float32]:
     return cosines(snapshot.blocks, query.vector)
 
 
-def _weigh(snapshots: Sequence[Snapshot], words: Sequence[list[Hits]], recipe: Recipe) -> _Weighing:
+def word_weights(query: Query, held: Sequence[int], size: int, recipe: Recipe) -> tuple[float, ...]:
+    """What each word of the query weighs where `held` of `size` rows hold it."""
+    shares = everyday_shares()
+    return tuple(
+        tempered_rarity(size, many, max(shares.get(term, 0.0) for term in group), recipe.talk)
+        for many, group in zip(held, query.groups, strict=True)
+    )
+
+
+def _weigh(
+    snapshots: Sequence[Snapshot], words: Sequence[list[Hits]], query: Query, recipe: Recipe
+) -> _Weighing:
     rows = [s.row_lengths for s in snapshots]
     size = sum(lengths.many for lengths in rows)
-    held = [sum(len(hits.docs) for hits in of_group) for of_group in zip(*words, strict=True)]
-    weights = tuple(rarity(size, many) for many in held)
+    held = [sum(len(found[i].docs) for found in words) for i in range(len(query.groups))]
     return _Weighing(
-        weights,
-        sum(weights),
+        word_weights(query, held, size, recipe),
+        sum(rarity(size, many) for many in held),
         _saturation(rows, recipe),
         _saturation([s.window_lengths(recipe.window) for s in snapshots], recipe),
         _saturation([s.episode_lengths for s in snapshots], recipe),
@@ -177,7 +191,7 @@ def _accumulate(
 def _add_dense(evidence: Evidence, background: Background, recipe: Recipe) -> None:
     snapshot, slots = evidence.snapshot, evidence.snapshot.slots
     assert evidence.cosines is not None
-    dense = np.where(snapshot.vectored, _scaled(evidence.cosines, background, recipe.noise), 0.0)
+    dense = np.where(snapshot.vectored, _scaled(evidence.cosines, background, recipe), 0.0)
     evidence.rows["dense"] = dense
     of_slot = np.bincount(slots.rows, dense, slots.size) / snapshot.slot_vectors
     evidence.slots["near"] = slots.around(of_slot, recipe.window) / sum(recipe.window)
@@ -185,11 +199,12 @@ def _add_dense(evidence: Evidence, background: Background, recipe: Recipe) -> No
     evidence.episodes["episode_dense"] = np.sqrt(squares / snapshot.episode_vectors)
 
 
-def _scaled(cosine: NDArray[np.float32], background: Background, noise: float) -> Floats:
-    """0 up to the mean of unrelated texts, 1 from that of a text with itself on, straight lines in between:
-    one if that leaves the noise at or below `noise`, else two that meet there."""
-    mean, high, own = background.mean, background.high, background.own
-    share = min(noise, (high - mean) / (own - mean))
-    scaled = np.interp(cosine, (mean, high, own), (0.0, share, 1.0))
+def _scaled(cosine: NDArray[np.float32], background: Background, recipe: Recipe) -> Floats:
+    """1 from the mean cosine of a text with itself on, `recipe.unrelated` at that of unrelated texts, 0 only for
+    opposites (-1), straight lines in between: one above that mean if it leaves the noise at or below
+    `recipe.noise`, else two that meet there."""
+    mean, high, own, unrelated = background.mean, background.high, background.own, recipe.unrelated
+    share = min(recipe.noise, unrelated + (1.0 - unrelated) * (high - mean) / (own - mean))
+    scaled = np.interp(cosine, (-1.0, mean, high, own), (0.0, unrelated, share, 1.0))
     # On a grid, so that sums over an episode come out the same in any order.
     return np.rint(scaled * 2.0**20) * 2.0**-20

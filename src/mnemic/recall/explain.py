@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .arms import Evidence
+from .arms import Evidence, word_weights
 from .fuse import Ranking
-from .lexical import rarity
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +114,7 @@ def overview(ranking: Ranking) -> Overview:
         eligible=sum(int(np.count_nonzero(mask)) for mask in ranking.eligible),
         found=sum(int(np.count_nonzero(mask)) for mask in found),
         arms=dict(ranking.arms),
-        words=tuple(Word(many, rarity(size, many)) for many in holding),
+        words=tuple(map(Word, holding, word_weights(ranking.query, holding, size, ranking.recipe))),
     )
 
 

@@ -59,11 +59,11 @@ def rank(
 
     so direct evidence counts in full, and the surroundings fill a part of what it leaves open. Where a row
     holds every word of the query, `direct` is at least the share of the row's words that these are: a
-    memory's own text as query scores 1 whatever the embedder. A row is found by direct evidence or by a word
-    on its slot (the message that states it); what only its neighbours or its episode suggest is not. Scores
-    below `recipe.floor` are no hits. An arm is silent, and its weight goes to the others, without a query
-    vector, without any vector held or with an embedder that tells nothing (dense); without a word in the query
-    (lexical).
+    memory's own text as query scores 1 whatever the embedder. A row is found by direct evidence (a vector is
+    always some) or by a word on its slot (the message that states it); without, what only its neighbours or
+    its episode suggest is not. Scores below `recipe.floor` are no hits. An arm is silent, and its weight goes
+    to the others, without a query vector, without any vector held or with an embedder that tells nothing
+    (dense); without a word in the query (lexical).
 
     Hits are ordered by score, then id. A score depends on the live rows and messages of all the snapshots
     together, on nothing else: not on the masks, not on the order of the snapshots or of the rows in them.

@@ -162,9 +162,21 @@ def _word(alternatives: Iterable[list[tuple[Ints, Counts]]], live: Mask | None) 
     return Hits(docs, counts)
 
 
-def rarity(documents: int, holding: int) -> float:
+def rarity(documents: float, holding: float) -> float:
     """How much a word tells (idf): ln(1 + (N - n + 1/2) / (n + 1/2)), as in Lucene; never below 0."""
     return math.log1p((documents - holding + 0.5) / (holding + 0.5))
+
+
+def tempered_rarity(documents: int, holding: int, share: float, talk: float) -> float:
+    """`rarity` for a word of which it is known in what `share` of general talk it stands (0: not known).
+
+    It falls by as much as the rarity among the documents and `talk` more falls when that share of the `talk`
+    holds the word. So a word that is rare only by accident counts little in a small collection, and a big one
+    trusts its own counts.
+    """
+    everything = documents + talk
+    known = rarity(everything, holding + share * talk) / rarity(everything, holding)
+    return rarity(documents, holding) * known
 
 
 @dataclass(frozen=True, slots=True)

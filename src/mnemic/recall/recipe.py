@@ -13,9 +13,10 @@ class Recipe:
 
     `arms` are direct evidence, and what finds candidates; only their proportions count. `lifts` are what the
     surroundings lend; together at most 1. `window` is what a turn counts by its distance from the turn in the
-    middle: an odd number of powers of two, so that sums are exact in any order; 2 * REACH + 1 at most. `k1` and
-    `b` are those of BM25. `noise` is what a cosine counts at most that unrelated texts may have. A score below
-    `floor` is no hit.
+    middle: an odd number of powers of two, so that sums are exact in any order; 2 * REACH + 1 at most. `k1`
+    and `b` are those of BM25. `talk` is how many texts of general talk stand beside those held when an
+    everyday word is weighed. `unrelated` is what the mean cosine of unrelated texts counts, `noise` at most
+    the highest. A score below `floor` is no hit.
     """
 
     arms: Weights
@@ -23,6 +24,8 @@ class Recipe:
     window: tuple[float, ...] = (0.5, 1.0, 1.0, 1.0, 0.5)
     k1: float = 1.2
     b: float = 0.75
+    talk: float = 2000.0
+    unrelated: float = 0.05
     noise: float = 0.3
     floor: float = 0.01
 
