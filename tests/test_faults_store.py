@@ -8,6 +8,7 @@ import os
 import shutil
 import sqlite3
 import tempfile
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -23,6 +24,7 @@ from mnemic import (
     EmbedderMismatchError,
     Memory,
     MnemicError,
+    StoreBusyError,
     StoreError,
     StoreFormatError,
     StoreFullError,
@@ -230,6 +232,41 @@ def test_a_write_that_the_system_refuses_is_a_typed_error(store_path: Path, run_
     assert json.loads(run_python(FILE_LIMIT, store_path)) == [3, 2]
     with closing(sqlite3.connect(store_path)) as raw:
         assert raw.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+# --- a store that is busy ---------------------------------------------------------------------------------
+
+
+def test_a_store_that_another_program_holds_is_a_typed_error(
+    make_memory: MakeMemory, store_path: Path, row_counts: RowCounts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mnemic.store.sqlite.BUSY_SECONDS", 0.1)
+    m = make_memory()
+    [known] = m.add("known", user_id="u1", infer=False)["results"]
+    before = row_counts()
+    with closing(sqlite3.connect(store_path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        for write in (
+            lambda: m.add("new", user_id="u1", infer=False),
+            lambda: m.update(known["id"], text="new"),
+            lambda: m.delete(known["id"]),
+            lambda: m.delete_all(user_id="u1"),
+        ):
+            with pytest.raises(StoreBusyError):
+                write()
+        assert len(m.search("known", user_id="u1")["results"]) == 1
+        other.execute("ROLLBACK")
+    assert row_counts() == before
+    assert_works(m)
+
+
+def test_a_store_that_is_busy_for_a_while_is_waited_for(m: Memory, store_path: Path) -> None:
+    with closing(sqlite3.connect(store_path, isolation_level=None, check_same_thread=False)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        release = threading.Timer(0.3, lambda: other.execute("ROLLBACK"))
+        release.start()
+        assert m.add("new", user_id="u1", infer=False)["results"][0]["event"] == "ADD"
+        release.join()
 
 
 # --- no permission ----------------------------------------------------------------------------------------
