@@ -84,11 +84,6 @@ def test_messages_of_another_type_get_mem0s_error(m: Memory, messages: Any) -> N
     assert caught.value.details["provided_type"] == type(messages).__name__
 
 
-def test_infer_without_an_extractor_says_what_to_do(m: Memory) -> None:
-    with pytest.raises(ValidationError, match="infer=False"):
-        m.add("I keep bees", user_id="ann")
-
-
 # --- ids --------------------------------------------------------------------------------------------------
 
 

@@ -105,7 +105,6 @@ FAULTS: list[Step] = [
     ("update", {"memory_id": "no-such-id", "text": "x"}),
     ("delete", {"memory_id": "no-such-id"}),
     ("add", {"messages": "x", "infer": False}),
-    ("add", {"messages": "x", **ANN}),
     ("add", {"messages": [{"role": "user"}], **ANN, "infer": False}),
     ("add", {"messages": "x", **ANN, "infer": False, "metadata": [1]}),
     ("add", {"messages": "x", **ANN, "infer": False, "timestamp": "one day"}),
