@@ -21,6 +21,17 @@ T = TypeVar("T")
 WORKERS = 8
 
 
+# Set for work in a pool whose caller is gone: a thread cannot be stopped, but it can look.
+_cancelled: contextvars.ContextVar[threading.Event | None] = contextvars.ContextVar("cancelled", default=None)
+
+
+def give_up_if_cancelled() -> None:
+    """Raise `CancelledError` in pool work whose caller was cancelled meanwhile."""
+    cancelled = _cancelled.get()
+    if cancelled is not None and cancelled.is_set():
+        raise asyncio.CancelledError
+
+
 class Runtime:
     """A running loop and pool. Use `current()`; there is one per process."""
 
@@ -50,8 +61,13 @@ class Runtime:
 
     async def off_loop(self, work: Callable[[], T], pool: ThreadPoolExecutor) -> T:
         """Run blocking work in a pool, with the caller's context variables, and wait for it."""
-        context = contextvars.copy_context()
-        return await self.loop.run_in_executor(pool, context.run, work)
+        context, cancelled = contextvars.copy_context(), threading.Event()
+        context.run(_cancelled.set, cancelled)
+        try:
+            return await self.loop.run_in_executor(pool, context.run, work)
+        except asyncio.CancelledError:
+            cancelled.set()
+            raise
 
 
 _lock = threading.Lock()

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from ..store.sound import decoding
 from .lexical import Ints
 
 _SPARE_AT_LEAST = 64
@@ -124,7 +125,8 @@ class JsonKeys:
 
 
 def _under(key: str, text: str) -> str | None:
-    decoded = json.loads(text)
+    with decoding("metadata"):
+        decoded = json.loads(text)
     return json.dumps(decoded[key]) if isinstance(decoded, dict) and key in decoded else None
 
 
@@ -149,6 +151,8 @@ class Matrix:
         """Append one row per vector. Raises `ValueError` for a length other than before."""
         given = next((vector for vector in vectors if vector is not None), None)
         if given is not None and not self.dims:
+            if not given or len(given) % 4:
+                raise ValueError(f"a vector of {len(given)} bytes")
             self.dims = len(given) // 4
             self._extend(np.zeros((self.n, self.dims), np.float32), 0)
         if self.dims:

@@ -19,6 +19,7 @@ from ..records import Item, OwnerState
 from ..scope import Scope
 from ..store import filter_sql, loading, owners, reading, spaces
 from ..store.database import Store
+from ..store.sound import decoding
 from .fuse import Query, Ranking, rank
 from .index import ScopeIndex
 from .snapshot import NULL_INSTANT, Mask, Snapshot
@@ -89,14 +90,15 @@ class IndexCache:
     def _refresh(self, tx: Connection, state: OwnerState, space_id: int | None) -> None:
         with self._lock:
             index = self._indexes.get(state.id)
-        if index is None or not _catch_up(tx, index, state, space_id):
-            index = ScopeIndex(
-                state.owner,
-                loading.index_rows(tx, state.id, space_id),
-                loading.message_rows(tx, state.id),
-                loading.run_rows(tx, state.id),
-                state.seq,
-            )
+        with decoding("a memory's index rows"):
+            if index is None or not _catch_up(tx, index, state, space_id):
+                index = ScopeIndex(
+                    state.owner,
+                    loading.index_rows(tx, state.id, space_id),
+                    loading.message_rows(tx, state.id),
+                    loading.run_rows(tx, state.id),
+                    state.seq,
+                )
         with self._lock:
             self._indexes[state.id] = index
             self._indexes.move_to_end(state.id)

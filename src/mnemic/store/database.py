@@ -16,7 +16,8 @@ from pathlib import Path
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError
 
-from ..errors import MnemicError, StoreBusyError, StoreClosedError, StoreFormatError, StoreReadOnlyError
+from .. import runtime
+from ..errors import StoreBusyError, StoreClosedError, StoreReadOnlyError
 from . import gate, migrations, sqlite
 
 POOL_SIZE = 8
@@ -71,12 +72,16 @@ class Store:
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
-        """A write transaction, begun as a writer: committed whole, or rolled back on any exception."""
+        """A write transaction, begun as a writer: committed whole, or rolled back on any exception.
+
+        Work whose caller was cancelled is rolled back too, up to the moment of the commit.
+        """
         self._check()
         # Threads of this process queue here, where waking is immediate, not in SQLite's sleeping retry.
         if not self._writer.acquire(timeout=sqlite.BUSY_SECONDS):
             raise StoreBusyError("Another writer held the store for longer than the busy timeout.")
         try:
+            runtime.give_up_if_cancelled()
             self._let_others_in()
             with self._transaction(sqlite.WRITE) as tx:
                 yield tx
@@ -102,22 +107,21 @@ class Store:
                 connection.begin(),
             ):
                 yield connection
+                if options:
+                    runtime.give_up_if_cancelled()
         except (DBAPIError, sqlite3.Error) as fault:
             orig = fault.orig if isinstance(fault, DBAPIError) else None
             raise sqlite.translate(orig or fault, self.path) from fault
-        except (ValueError, TypeError, LookupError, OverflowError) as fault:
-            if isinstance(fault, MnemicError):
-                raise
-            # Input was checked before; what cannot be read in here is a value that mnemic never wrote.
-            raise StoreFormatError(f"The store holds a damaged value: {fault}") from fault
 
     def grown(self) -> bool:
-        """Whether `checkpoint` has something to do."""
-        return self.path is not None and sqlite.wal_bytes(self.path) > sqlite.CHECKPOINT_BYTES
+        """Whether `checkpoint` has something to do, and nobody does it yet."""
+        if self.path is None or self._tidying.locked():
+            return False
+        return sqlite.wal_bytes(self.path) > sqlite.CHECKPOINT_BYTES
 
     def checkpoint(self) -> None:
         """Tidy up after writes; never needed for correctness."""
-        with self._tidying:
+        with self._tidying, gate.inside():
             if not self._closed:
                 sqlite.checkpoint(self._engine)
 

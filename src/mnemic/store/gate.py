@@ -17,24 +17,29 @@ class Gate:
 
     def __init__(self) -> None:
         self._changed = threading.Condition(threading.Lock())
-        self._count = 0
+        self._inside = 0
+        self._is_shut = False
 
     def enter(self) -> None:
         with self._changed:
-            self._count += 1
+            self._changed.wait_for(lambda: not self._is_shut)
+            self._inside += 1
 
     def leave(self) -> None:
         with self._changed:
-            self._count -= 1
+            self._inside -= 1
             self._changed.notify_all()
 
     def shut(self, timeout: float) -> None:
-        """Wait for those inside, at most `timeout` seconds, and let nobody in until `open`."""
+        """Let nobody in until `open`, and wait for those inside, at most `timeout` seconds."""
         self._changed.acquire()
-        self._changed.wait_for(lambda: self._count == 0, timeout)
+        self._is_shut = True
+        self._changed.wait_for(lambda: self._inside == 0, timeout)
 
     def open(self) -> None:
         """Let threads in again; called by the thread that shut the gate."""
+        self._is_shut = False
+        self._changed.notify_all()
         self._changed.release()
 
 

@@ -11,6 +11,7 @@ from ..clock import iso, now
 from ..errors import StoreFormatError
 from ..text.tokens import tokeniser_fingerprint
 from . import schema
+from .sound import decoding
 
 Migration = Callable[[Connection], None]
 
@@ -43,7 +44,8 @@ def schema_version(tx: Connection) -> int:
             "This database holds the tables of another program, so mnemic leaves it alone."
         )
     query = select(schema.meta.c.value).where(schema.meta.c.key == "schema_version")
-    found = int(tx.execute(query).scalar_one_or_none() or 0)
+    with decoding("meta"):
+        found = int(tx.execute(query).scalar_one_or_none() or 0)
     if found > len(MIGRATIONS):
         raise StoreFormatError(
             f"This store has schema version {found}; this mnemic knows versions up to {len(MIGRATIONS)}.",

@@ -33,6 +33,7 @@ from ..scope import Scope
 from . import filter_sql
 from . import schema as s
 from .owners import among, fits, owners_in, told_by
+from .sound import decoding, instant, optional_instant
 
 QUOTE_CHARS = 300
 Place = tuple[int, int]
@@ -232,7 +233,9 @@ def refuse_mixed_types(tx: Connection, listing: Listing) -> None:
     query = select(s.memory.c.uid, s.version.c.metadata).select_from(_JOINED)
     row = tx.execute(query.where(_in_state(listing), odd).limit(1)).first()
     if row is not None:
-        fault = type_fault(listing.tree, row.uid, json.loads(row[1]))
+        with decoding("metadata"):
+            metadata = json.loads(row[1])
+        fault = type_fault(listing.tree, row.uid, metadata)
         if fault is not None:
             raise fault
 
@@ -307,7 +310,8 @@ def _items(tx: Connection, found: Sequence[AnyRow], *, with_deletion: bool = Fal
             sources.update(_sources(tx, values))
             if with_deletion:
                 deletions.update({(owner_id, r.memory_no): r for r in tx.execute(_deletions(), values)})
-    return [_item(row, runs, sources, deletions) for row in rows]
+    with decoding("a memory"):
+        return [_item(row, runs, sources, deletions) for row in rows]
 
 
 def _item(
@@ -324,24 +328,31 @@ def _item(
         kind=row.kind,
         owner=Owner(row.tenant, row.user_id, row.agent_id, row.app_id),
         runs=runs.get(place, ()),
-        metadata=None if row.metadata is None else json.loads(row.metadata),
+        metadata=None if row.metadata is None else _mapping(row.metadata),
         categories=None if row.categories is None else tuple(json.loads(row.categories)),
         role=row.role,
         actor_id=row.actor_id,
         attributed_to=row.attributed_to,
-        created_at=row.created_at,
-        updated_at=row.tx_from,
-        observed_at=row.observed_at,
-        valid_from=row.valid_from,
-        valid_to=row.valid_to,
+        created_at=instant(row.created_at),
+        updated_at=instant(row.tx_from),
+        observed_at=instant(row.observed_at),
+        valid_from=optional_instant(row.valid_from),
+        valid_to=optional_instant(row.valid_to),
         expiration_date=row.expires_on,
         superseded_by=row.superseded_by,
         source=sources.get(place),
-        deleted_at=row.tx_to,
+        deleted_at=optional_instant(row.tx_to),
         deleted_by=None if deletion is None else deletion.actor,
         deleted_reason=None if deletion is None else deletion.reason,
         place=(row.created_at, row.owner_id, row.memory_no),
     )
+
+
+def _mapping(text: str) -> dict[str, Any]:
+    found = json.loads(text)
+    if not isinstance(found, dict):
+        raise ValueError("metadata that is no object")
+    return found
 
 
 def _runs(tx: Connection, values: dict[str, Any]) -> dict[Place, tuple[str, ...]]:
@@ -436,7 +447,8 @@ def history(tx: Connection, place: Place) -> list[Entry]:
         .where(c.owner_id == owner_id, c.memory_no == memory_no, c.event != "NONE")
         .order_by(c.seq)
     )
-    return [_entry(row) for row in tx.execute(query)]
+    with decoding("a history"):
+        return [_entry(row) for row in tx.execute(query)]
 
 
 def _entry(row: AnyRow) -> Entry:
@@ -446,8 +458,8 @@ def _entry(row: AnyRow) -> Entry:
         old_memory=row.old_text,
         new_memory=row.new_text,
         event=row.event,
-        at=row.at,
-        created_at=row.created_at,
+        at=instant(row.at),
+        created_at=instant(row.created_at),
         actor_id=row.actor_id,
         role=row.role,
         old_metadata=None if row.old_metadata is None else json.loads(row.old_metadata),
@@ -486,7 +498,8 @@ def messages(
         query = query.where(condition)
     if limit is not None:
         query = query.limit(limit)
-    return [_stored_message(row) for row in tx.execute(query)]
+    with decoding("a message"):
+        return [_stored_message(row) for row in tx.execute(query)]
 
 
 def count_messages(tx: Connection, scope: Scope) -> int:
@@ -515,6 +528,6 @@ def _stored_message(row: AnyRow) -> StoredMessage:
         role=row.role,
         name=row.name,
         content=row.content,
-        said_at=row.said_at,
+        said_at=instant(row.said_at),
         place=(row.said_at, row.owner_id, row.no),
     )

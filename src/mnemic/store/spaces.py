@@ -11,6 +11,7 @@ from ..clock import Instant
 from ..errors import StoreError
 from ..records import Background, Space
 from . import schema as s
+from .sound import decoding
 
 _ACTIVE_ID = select(s.space.c.id).where(s.space.c.state == "active")
 _ACTIVE = select(s.space).where(s.space.c.state == "active")
@@ -33,7 +34,8 @@ def active_space(tx: Connection) -> Space | None:
     row = tx.execute(_ACTIVE).first()
     if row is None:
         return None
-    background = Background(**json.loads(row.background))
+    with decoding("the embedding space"):
+        background = Background(**json.loads(row.background))
     return Space(row.id, row.name, row.dims, background)
 
 

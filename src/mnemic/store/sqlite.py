@@ -18,6 +18,7 @@ from ..errors import (
     StoreFullError,
     StoreReadOnlyError,
 )
+from .sound import decoding
 
 BUSY_SECONDS = 30.0
 # Pages of log before SQLite itself checkpoints inside a commit; `checkpoint` comes earlier, off that path.
@@ -67,9 +68,13 @@ def _set_up(connection: sqlite3.Connection, *, in_file: bool) -> None:
     connection.create_function("mnemic_casefold", 1, _casefold, deterministic=True)
     pragmas = ["foreign_keys=ON", "synchronous=FULL", "temp_store=MEMORY", "cache_size=-16000"]
     if in_file:
-        pragmas = ["journal_mode=WAL", f"wal_autocheckpoint={WAL_PAGES}", *pragmas]
-    for pragma in pragmas:
-        connection.execute(f"PRAGMA {pragma}")
+        # Once its pages are in the file, the log is cut back, so that its size tells when it has grown again.
+        log = [f"wal_autocheckpoint={WAL_PAGES}", f"journal_size_limit={CHECKPOINT_BYTES // 2}"]
+        pragmas = ["journal_mode=WAL", *log, *pragmas]
+    # The first of them reads the schema, which may be damaged.
+    with decoding("the schema"):
+        for pragma in pragmas:
+            connection.execute(f"PRAGMA {pragma}")
 
 
 def _casefold(text: Any) -> Any:
