@@ -15,7 +15,7 @@ from uuid import uuid4
 
 from . import checks, config, filters, shapes
 from .errors import ConfigError, NotFoundError, ScopeError, ValidationError
-from .ingest import given
+from .ingest import given, statements
 from .ingest import messages as heard
 from .ingest.commit import commit, packed_terms
 from .ingest.reasons import why_not_kept
@@ -93,13 +93,16 @@ class Engine:
         """Keep what was said, or what is known.
 
         messages: a string, a message or a list of messages (`role`, `content`, optional `name`, `timestamp`).
-        With `infer=False` each is kept word for word as a memory, system messages aside. facts: statements to
+        The user's statements are kept as facts, in the user's own words, with speaker, time and source; a plain
+        change of state ("I moved to Oslo") closes the statement that it ends. With `infer=False` each message
+        is kept word for word as a memory instead, system messages aside. facts: statements to
         keep as they are (strings, or dicts with text, valid_from, valid_to, event_date, metadata, categories,
         expiration_date, source, attributed_to); `source` numbers the messages of this call that state it.
         metadata: any JSON dict, kept and returned as given. timestamp: when it was said (default: now).
         expiration_date: the last day it is kept. At least one id says whose it is; run_id is a label.
 
-        Returns `results` (one per memory: id, memory, event ADD, or NONE with the existing id for a repeat),
+        Returns `results` (one per memory: id, memory, event ADD, with `supersedes` where it closed others, or
+        NONE with the existing id for a repeat),
         `rejected` (what was left out and why), `extractor`, `usage`, `trace_id`. All or nothing is stored.
         Raises `ValidationError` before anything is written, `EmbedderError`, `StoreError`.
         """
@@ -117,10 +120,9 @@ class Engine:
         elif not infer:
             proposals, extractor = given.verbatim(talk, common), "verbatim"
         else:
-            raise ConfigError(
-                "infer=True needs an extractor, and none is configured.",
-                suggestion="Use infer=False to keep messages word for word, or facts=[...] to state them.",
-            )
+            extraction = statements.extract(talk, common)
+            proposals, extractor = list(extraction.proposals), "statements"
+            talk = replace(talk, rejected=(*talk.rejected, *extraction.rejected))
         observed_at = now if told is None else told
         batch = Batch(owner, run, observed_at, talk.messages, tuple(proposals))
         act = Act(trace_id=uuid4().hex, at=now)

@@ -106,11 +106,26 @@ class Provenance:
 
 
 @dataclass(frozen=True, slots=True)
-class Proposal:
-    """A memory about to be stored: its content, its sources in this call, and what it closes.
+class Claim:
+    """Something a speaker says of themselves, in a form that can be compared.
 
-    `closes` are the uids of memories that this one supersedes from `content.validity.start` on; `said_at` is
-    when it was said, where that differs from the episode's instant.
+    attribute: a short stable name: "residence", "employer", "phone", "is", "has", "habit:drink", "my:manager".
+    value: what it is, case-folded, without articles and time words; '' where the attribute says all.
+    holds: false where it is denied or has ended. changes: whether the words tell a change ("now", "no longer").
+    """
+
+    attribute: str
+    value: str
+    holds: bool = True
+    changes: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A memory about to be stored: its content, its sources in this call, and what it claims.
+
+    `said_at` is when it was said, where that differs from the episode's instant. `claims` decide which older
+    memories it ends.
     """
 
     kind: Kind
@@ -119,7 +134,7 @@ class Proposal:
     spans: tuple[Span, ...] = ()
     position: int = 0
     said_at: Instant | None = None
-    closes: tuple[str, ...] = ()
+    claims: tuple[Claim, ...] = ()
 
 
 class Unset(Enum):

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from .. import runtime
-from ..records import Act, Batch, BatchTerms, Outcome
+from ..records import Act, Batch, BatchTerms, Kind, Outcome, Proposal
 from ..store import spaces, writing
 from ..store.database import Store
 from ..text.pack import pack
 from ..text.tokens import index_terms
+from .claims import claims, closes
 
 
 def packed_terms(text: str) -> bytes:
@@ -20,13 +23,21 @@ def commit(store: Store, batch: Batch, act: Act) -> list[Outcome]:
 
     Raises `SpaceChangedError` where its vectors are not of the store's space any more.
     """
+    batch = replace(batch, proposals=tuple(map(_with_claims, batch.proposals)))
     messages = tuple(packed_terms(message.content) for message in batch.messages)
     known = {message.content: data for message, data in zip(batch.messages, messages, strict=True)}
     proposals = tuple(known.get(p.content.text) or packed_terms(p.content.text) for p in batch.proposals)
     with store.write() as tx:
         if batch.space_id is not None:
             spaces.expect_space(tx, batch.space_id)
-        outcomes = writing.add(tx, batch, BatchTerms(messages, proposals), act)
+        outcomes = writing.add(tx, batch, BatchTerms(messages, proposals), act, closes)
     if store.grown():
         runtime.current().pool.submit(store.checkpoint)
     return outcomes
+
+
+def _with_claims(proposal: Proposal) -> Proposal:
+    """The proposal with what it claims of its speaker; only facts that still hold claim anything."""
+    if proposal.kind is not Kind.FACT or proposal.content.validity.end is not None:
+        return proposal
+    return replace(proposal, claims=claims(proposal.content.text))

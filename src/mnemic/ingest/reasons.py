@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
-from ..records import StoredMessage
+from datetime import UTC
+
+from ..records import Message, StoredMessage
+from .given import Common
+from .messages import Heard
+from .statements import extract
+
+ANYONE = Common(metadata=None, expires=(None, None), timestamp=None, tz=UTC)
 
 
 def why_not_kept(message: StoredMessage, expect: str) -> str:
-    """Why no memory states `expect`, which the message holds."""
-    if message.role != "user":
-        return f"it was said by the {message.role}, whose words are no source of facts about the user"
-    return f"no fact was made of the message that holds {expect!r}"
+    """Why no memory states `expect`, which the message holds: the reason of the rule that left it out."""
+    heard = Heard((Message(message.role, message.content, message.name),), (0,), ())
+    extraction = extract(heard, ANYONE)
+    for rejected in extraction.rejected:
+        if expect.casefold() in rejected.text.casefold():
+            return f"the extractor left it out as {rejected.reason.replace('_', ' ')}: {rejected.text!r}"
+    return "the extractor would keep it now, but it was not kept when it was said, or its memory was purged"

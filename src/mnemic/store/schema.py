@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from sqlalchemy import (
     BigInteger,
+    Boolean,
     Column,
     ForeignKey,
     ForeignKeyConstraint,
@@ -165,6 +166,22 @@ support = Table(
     sqlite_with_rowid=False,
 )
 
+# What a statement says of its speaker in comparable form ("residence" = "shanghai"), by which a later one finds
+# the statements it ends.
+claim = Table(
+    "claim",
+    tables,
+    _owner(),
+    Column("memory_no", BigInteger, nullable=False),
+    Column("attribute", Text, nullable=False),
+    Column("value", Text, nullable=False),
+    Column("holds", Boolean, nullable=False),
+    PrimaryKeyConstraint("owner_id", "memory_no", "attribute", "value", "holds"),
+    ForeignKeyConstraint(["owner_id", "memory_no"], ["memory.owner_id", "memory.no"]),
+    Index("claim_attribute", "owner_id", "attribute"),
+    sqlite_with_rowid=False,
+)
+
 # The runs in which a memory was stated; '' for an add without a run.
 memory_run = Table(
     "memory_run",
@@ -245,4 +262,16 @@ change = Table(
     sqlite_with_rowid=False,
 )
 
-OWNED = (episode, message, memory, version, support, memory_run, vector, terms, message_terms, change)
+OWNED = (
+    episode,
+    message,
+    memory,
+    version,
+    support,
+    claim,
+    memory_run,
+    vector,
+    terms,
+    message_terms,
+    change,
+)

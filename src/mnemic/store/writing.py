@@ -7,7 +7,7 @@ What was decided before the transaction (that a text is new, that a memory is th
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 from uuid import uuid4
@@ -22,6 +22,7 @@ from ..records import (
     Act,
     Batch,
     BatchTerms,
+    Claim,
     Embedded,
     Event,
     Message,
@@ -82,6 +83,25 @@ _LABEL = text(
     " ON CONFLICT DO NOTHING"
 )
 
+# The claims of memories that are current, older than a new one and not said after it.
+_CLAIMED = (
+    select(s.claim)
+    .join_from(
+        s.claim,
+        s.version,
+        (s.version.c.owner_id == s.claim.c.owner_id)
+        & (s.version.c.memory_no == s.claim.c.memory_no)
+        & s.version.c.tx_to.is_(None)
+        & s.version.c.valid_to.is_(None),
+    )
+    .where(
+        s.claim.c.owner_id == bindparam("owner"),
+        s.claim.c.attribute.in_(bindparam("attributes", expanding=True)),
+        s.claim.c.memory_no < bindparam("memory"),
+        s.version.c.observed_at <= bindparam("said_at"),
+    )
+    .order_by(s.claim.c.memory_no)
+)
 _LAST_AT = (
     select(s.change.c.at)
     .where(s.change.c.owner_id == bindparam("owner"))
@@ -89,6 +109,8 @@ _LAST_AT = (
     .limit(1)
 )
 
+# Whether a statement that makes the first claims ends one that made the second.
+Closes = Callable[[Sequence[Claim], Sequence[Claim]], bool]
 Values = dict[str, Any]
 AnyRow = Row[*tuple[Any, ...]]
 
@@ -100,6 +122,7 @@ class _Rows:
     memory: list[Values]
     version: list[Values]
     support: list[Values]
+    claim: list[Values]
     memory_run: list[Values]
     vector: list[Values]
     terms: list[Values]
@@ -110,6 +133,7 @@ class _Rows:
             (s.memory, self.memory),
             (s.version, self.version),
             (s.support, self.support),
+            (s.claim, self.claim),
             (s.vector, self.vector),
             (s.terms, self.terms),
         ):
@@ -130,14 +154,15 @@ class _Live(NamedTuple):
 
 
 def _rows() -> _Rows:
-    return _Rows([], [], [], [], [], [], [])
+    return _Rows([], [], [], [], [], [], [], [])
 
 
-def add(tx: Connection, batch: Batch, terms: BatchTerms, act: Act) -> list[Outcome]:
+def add(tx: Connection, batch: Batch, terms: BatchTerms, act: Act, closes: Closes) -> list[Outcome]:
     """Store one episode and its proposals; the outcomes come in the order of the proposals.
 
     A proposal whose text is live already under its owner adds support and the run label to that memory and
-    comes back as `NONE` with its id.
+    comes back as `NONE` with its id. A new one supersedes the older memories of the owner that `closes` says
+    its claims end.
     """
     state = owner_for_write(tx, batch.owner, act.at)
     act = _not_before(tx, state.id, act)
@@ -147,7 +172,9 @@ def add(tx: Connection, batch: Batch, terms: BatchTerms, act: Act) -> list[Outco
     episode = numbers.next()
     tx.execute(insert(s.episode), _episode(batch, episode, state.id, act))
     messages = _write_messages(tx, batch, terms, episode, numbers)
-    rows, outcomes = _rows(), []
+    rows = _rows()
+    outcomes: list[Outcome] = []
+    added: list[tuple[int, int, Proposal]] = []
     for proposal, key, embedded in zip(batch.proposals, keys, _embedded(batch, terms), strict=True):
         found = live.get((proposal.kind, key))
         if found is None:
@@ -157,7 +184,9 @@ def add(tx: Connection, batch: Batch, terms: BatchTerms, act: Act) -> list[Outco
             first = _version(proposal, memory_no, numbers.next(), batch.observed_at, state.id, act.at)
             _open(rows, first, embedded)
             rows.change.append(_change(state.id, numbers, Event.ADD, act, memory_no, opened=first["no"]))
-            outcomes.append(Outcome(uid, proposal.content.text, Event.ADD, proposal.closes))
+            rows.claim.extend(_claims(proposal, memory_no, state.id))
+            outcomes.append(Outcome(uid, proposal.content.text, Event.ADD))
+            added.append((len(outcomes) - 1, memory_no, proposal))
         else:
             memory_no = found.memory_no
             rows.change.append(_change(state.id, numbers, Event.NONE, act, memory_no))
@@ -167,9 +196,10 @@ def add(tx: Connection, batch: Batch, terms: BatchTerms, act: Act) -> list[Outco
     rows.change.append(_change(state.id, numbers, Event.EPISODE, act, None))
     _drop_twin_supports(rows)
     rows.write(tx)
-    for outcome, proposal in zip(outcomes, batch.proposals, strict=True):
-        if outcome.event is Event.ADD:
-            _supersede(tx, numbers, proposal, outcome.uid, batch.observed_at, act)
+    for i, memory_no, proposal in added:
+        said_at = batch.observed_at if proposal.said_at is None else proposal.said_at
+        ended = _supersede(tx, numbers, proposal, memory_no, said_at, act, closes)
+        outcomes[i] = replace(outcomes[i], supersedes=tuple(ended))
     numbers.save(tx)
     return outcomes
 
@@ -343,29 +373,60 @@ def _drop_twin_supports(rows: _Rows) -> None:
     rows.support = list(seen.values())
 
 
+def _claims(proposal: Proposal, memory_no: int, owner_id: int) -> Iterable[Values]:
+    for claim in proposal.claims:
+        yield {
+            "owner_id": owner_id,
+            "memory_no": memory_no,
+            "attribute": claim.attribute,
+            "value": claim.value,
+            "holds": claim.holds,
+        }
+
+
 def _supersede(
-    tx: Connection, numbers: Numbers, proposal: Proposal, uid: str, observed_at: Instant, act: Act
-) -> None:
-    """Close the older memories that the proposal replaces, from its own start on, and link them to it."""
+    tx: Connection,
+    numbers: Numbers,
+    proposal: Proposal,
+    memory_no: int,
+    said_at: Instant,
+    act: Act,
+    closes: Closes,
+) -> list[str]:
+    """End the older memories that the new one contradicts, from its own start on, and link them to it.
+
+    Returns their ids. What was said later than the new one, or began later, is left alone.
+    """
     owner_id, validity = numbers.state.id, proposal.content.validity
-    said_at = observed_at if proposal.said_at is None else proposal.said_at
     end = said_at if validity.start is None else validity.start
-    for old_uid in proposal.closes:
-        old, new = _memory_no(tx, owner_id, old_uid), _memory_no(tx, owner_id, uid)
-        row = tx.execute(_OPEN, {"owner": owner_id, "memory": old}).first()
-        if row is None or row.valid_to is not None:
-            continue
-        ended = {"valid_to": end, "valid_to_precision": validity.start_precision, "successor_no": new}
-        _replace(tx, numbers, row, ended, None, Event.SUPERSEDE, act)
-        tx.execute(_SET_KEY, {"owner": owner_id, "memory": old, "key": None})
+    ended = []
+    for old_no, claimed in _claimed(tx, owner_id, proposal, memory_no, said_at).items():
+        row = tx.execute(_OPEN, {"owner": owner_id, "memory": old_no}).one()
+        begun = row.observed_at if row.valid_from is None else row.valid_from
+        if begun <= end and closes(proposal.claims, claimed):
+            fields = {
+                "valid_to": end,
+                "valid_to_precision": validity.start_precision,
+                "successor_no": memory_no,
+            }
+            _replace(tx, numbers, row, fields, None, Event.SUPERSEDE, act)
+            tx.execute(_SET_KEY, {"owner": owner_id, "memory": old_no, "key": None})
+            ended.append(row.uid)
+    return ended
 
 
-def _memory_no(tx: Connection, owner_id: int, uid: str) -> int:
-    query = select(s.memory.c.no).where(s.memory.c.owner_id == owner_id, s.memory.c.uid == uid)
-    found = tx.execute(query).scalar_one_or_none()
-    if found is None:
-        raise NotFoundError(f"Memory with id {uid} not found")
-    return int(found)
+def _claimed(
+    tx: Connection, owner_id: int, proposal: Proposal, memory_no: int, said_at: Instant
+) -> dict[int, list[Claim]]:
+    """What older current memories claim of the attributes that the new one speaks of, by memory."""
+    if not proposal.claims:
+        return {}
+    attributes = sorted({claim.attribute for claim in proposal.claims})
+    values = {"owner": owner_id, "attributes": attributes, "memory": memory_no, "said_at": said_at}
+    older: dict[int, list[Claim]] = {}
+    for row in tx.execute(_CLAIMED, values):
+        older.setdefault(row.memory_no, []).append(Claim(row.attribute, row.value, row.holds))
+    return older
 
 
 def _replace(

@@ -1,0 +1,147 @@
+"""Cutting an English sentence into clauses that may claim something, and values out of their words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+# Whatever is only thought, wished, told by others, past, or for a while.
+_DOUBT = re.compile(
+    r"\b(?:might|(?<!in )(?<!last )may(?! \d)|maybe|perhaps|probably|could|would|should|wish|hope|hoping|want|wants"
+    r"|wanted|plans? to|planning (?:to|on)"
+    r"|thinking|considering|thought|if|unless|whether|almost|nearly|about to|trying|tried|try|used to|won't|will"
+    r"|i'll|we'll|gonna|going to (?!\w+ in )|supposed|pretend|imagine|dream\w*|novel|story|book|movie|film|show|game"
+    r"|episode|character|series|says?|said|told|thinks|heard|asked|promised|threatened|temporar\w+|for now|for a while"
+    r"|for the (?:week|weekend|day|afternoon|evening|night|summer|winter|month|time being)|this (?:week|weekend|morning"
+    r"|afternoon|evening|month)|today|tonight|until|till|visiting|visit|vacation|holiday|also|too|as well|sometimes"
+    r"|second|another|part-time|side|weekends|again|never|hardly|joking|kidding|even|d)\b|'d\b|'ll\b"
+)
+_CUT = re.compile(
+    r"[;:()!]|,(?!\d)|\.(?=\s|$)|\s[-–—]+\s|[–—]"
+    r"|\s(?=(?:and|but|so|because|since)\s(?:i|i'm|i've|we|we're|we've|my|our|now|joined|moved|started|bank)\b)",
+    re.IGNORECASE,
+)
+_LEAD = re.compile(
+    r"(?:(?:and|but|so|well|oh|ok|okay|hey|hi|actually|honestly|finally|officially|now|just|yes|yeah|fyi|btw|update"
+    r"|heads up|by the way|good news|bad news|as of (?:\w+ )?\w+|these days|nowadays|currently|because|since|then"
+    r"|unfortunately|sadly|anyway|yesterday|last (?:week|weekend|month|year)|recently|please note)\b[\s,]*)+",
+    re.IGNORECASE,
+)
+_NOW = re.compile(
+    r"\b(?:now|no longer|anymore|any more|any longer|these days|nowadays|new|instead|finally|promoted|became|switched"
+    r"|changed|as of)\b"
+)
+_MONTH = (
+    r"(?:january|february|march|april|may|june|july|august|september|october|november|december|jan|feb|mar|apr|jun|jul"
+    r"|aug|sept?|oct|nov|dec)"
+)
+_DAY = r"(?:monday|tuesday|wednesday|thursday|friday|saturday|sunday)"
+# What may follow a value without limiting it.
+TAIL = re.compile(
+    r"(?:^|\s+)(?:now|anymore|any more|any longer|no more|altogether|at all|completely|entirely|for good|these days"
+    r"|instead|already|yesterday|recently|currently|nowadays|permanently|though|either|actually|full time|by now"
+    rf"|last (?:\w+ )?(?:week|weekend|month|year|spring|summer|fall|autumn|winter|night|{_MONTH}|{_DAY})"
+    rf"|(?:in|since) (?:{_MONTH}|spring|summer|fall|autumn|winter|\d{{4}}|college)(?: \d{{4}})?"
+    r"|(?:a|an|two|three|\d+)(?: few)? (?:days?|weeks?|months?|years?) ago"
+    rf"|on {_DAY}|on {_MONTH} \d+\w*|not [\w ]+)$",
+    re.IGNORECASE,
+)
+_OFTEN = re.compile(
+    r"\s+(?:(?:almost |nearly )?every .*|most .*|daily|weekly|a lot|all the time|regularly|(?:once|twice|\w+ times) .*"
+    r"|a couple of times .*|on \w+days|each .*|per .*|a (?:day|week))$"
+)
+_QUANTITY = re.compile(
+    r"^(?:(?:a|an|the|my|our|some|any|much|many|lots? of|plenty of|one|two|three|four|five|six|\d+|few|couple|pair"
+    r"|this|that|these|those|all|old|new|about|around|roughly|over|nearly|ten|twenty|half"
+    r"|(?:glass(?:es)?|cups?|bottles?|cans?|pints?|packs?|slices?|bits?|pieces?|couple"
+    r"|pair) of)\s)+"
+)
+
+# A name as written: capital letters, which the readers' patterns otherwise do not tell from small ones.
+NAME = r"(?-i:[A-Z][\w'’&.-]*(?: (?:(?:of|the|de|la|le|upon|and|&) )?[A-Z0-9][\w'’&.-]*)*)"
+NO_MORE = r"(?: any ?more| any longer| at all| altogether| now)+"
+# What happened then may have been undone since.
+LONG_AGO = re.compile(
+    r"\b(?:in (?:the )?\d{4}s?|(?:years|decades) ago|when|as a (?:kid|child|student)|back then)\b"
+)
+LIMITED = re.compile(
+    r"\b(?:at|on|in|for|with|before|after|during|from|by|when|while|without|to|than|except|because|that|who|as|about)\b"
+)
+DIGIT = re.compile(r"\d")
+WHEN = (
+    rf"(?:,? (?:now|since .*|these days|instead|already|yesterday|last (?:\w+ )?\w+|in (?:{_MONTH}"
+    rf"|\d{{4}})(?: \d{{4}})?"
+    rf"|on {_DAY}|(?:a|an|two|three|\d+) (?:days?|weeks?|months?|years?) ago))?"
+)
+_PLACED = re.compile(rf"\b(?:in|to) {NAME}$")
+_WITH_ME = re.compile(r"and [Ii]\b")
+_SOMEONE = re.compile(rf"(?:[Mm]y \w+|{NAME})")
+I_HAVE = (
+    r"(?:(?:i|we|i've|we've|i have|we have)(?: (?:just|finally|recently|officially|permanently|all|now))? )"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """One clause as written, without discourse words before it; its sentence, and whether that tells a change."""
+
+    text: str
+    sentence: str
+    changes: bool
+
+    @property
+    def lower(self) -> str:
+        """The clause in small letters."""
+        return self.text.casefold()
+
+
+def match(pattern: str) -> re.Pattern[str]:
+    """A pattern for a whole clause; only `NAME` in it tells capital letters from small ones."""
+    return re.compile(pattern, re.IGNORECASE)
+
+
+def named(found: re.Match[str], *names: str) -> str:
+    """The first of these groups that took part in a match, or ''."""
+    return next((found[name] for name in names if found[name]), "")
+
+
+def clauses(sentence: str) -> Iterator[Clause]:
+    """The clauses of a sentence that leave no doubt that what they say holds now, of the speaker or of others."""
+    plain = sentence.replace("’", "'").strip()
+    changes = _NOW.search(plain.casefold()) is not None
+    for piece in _rejoined(_CUT.split(plain)):
+        bare = piece.strip()
+        lead = _LEAD.match(bare)
+        text = (bare[lead.end() :] if lead else bare).strip(" .\"'")
+        if text and not _DOUBT.search(text.casefold()):
+            yield Clause(text, plain, changes)
+
+
+def _rejoined(pieces: list[str]) -> list[str]:
+    """The pieces, with those put together that only together make a clause: "Ann and I ...", "Austin, Texas"."""
+    found: list[str] = []
+    for piece in pieces:
+        bare = piece.strip()
+        with_me = found and _WITH_ME.match(bare) and _SOMEONE.fullmatch(found[-1])
+        in_place = found and re.fullmatch(NAME, bare) and _PLACED.search(found[-1])
+        if with_me or in_place:
+            found[-1] = f"{found[-1]} {bare}"
+        else:
+            found.append(bare)
+    return found
+
+
+def value_of(text: str, often: bool = False) -> str:
+    """A value in small letters, without articles, quantities and words that only say when.
+
+    often: without words that say how often, too.
+    """
+    lower = text.casefold().strip(" .,!\"'")
+    before = ""
+    while before != lower:
+        before = lower
+        lower = TAIL.sub("", lower).strip()
+        if often:
+            lower = _OFTEN.sub("", lower)
+    return _QUANTITY.sub("", f"{lower} ").strip()
