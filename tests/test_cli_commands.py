@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -442,7 +443,8 @@ def test_version(run: Run) -> None:
 
 def test_help_names_every_command_and_fits(run: Run) -> None:
     text = CliRunner().invoke(app, ["--help"]).stdout
-    names = "add search list get update delete restore trash history messages stats config eval demo version"
+    names = "add search why list get update delete restore trash history messages stats config eval"
+    names += " doctor init demo version"
     for name in names.split():
         assert f"\n  {name} " in text
         page = CliRunner().invoke(app, [name, "-h"])
@@ -464,3 +466,82 @@ def test_long_texts_are_cut_in_lists() -> None:
     cut = show.one_line("x" * 5000)
     assert len(cut) == show.LONGEST
     assert cut.endswith("…")
+
+
+# --- why, doctor, init ------------------------------------------------------------------------------------
+
+TOLD = "I live in Oslo. What's new? 我的猫叫年糕。"
+
+
+def moved(run: Run) -> None:
+    run("add", TOLD, "-u", "ann", "--timestamp", "2024-04-01")
+    run("add", "I moved to Bergen.", "-u", "ann", "--timestamp", "2024-07-01")
+
+
+def test_lists_and_hits_show_when_it_was_said_and_what_replaced_it(run: Run, of: Run) -> None:
+    moved(run)
+    new, *_ = of("search", "moved", "-u", "ann")["results"]
+    shown = run("list", "-u", "ann", "--include-superseded").stdout
+    assert f"2024-07-01  user  {new['id']}" in shown
+    assert "2024-04-01  user  until 2024-07-01" in shown
+    assert f"replaced by {new['id']}" in shown
+    assert "2024-07-01" in run("search", "moved", "-u", "ann").stdout
+
+
+@pytest.mark.parametrize(
+    ("expect", "marks", "told"),
+    [
+        ("Bergen", ["yes"] * 6, "It comes back with rank 1"),
+        ("Oslo", ["yes", "yes", "yes", "NO"], "it was superseded on 2024-07-01 by: I moved to Bergen."),
+        ("What's new", ["yes", "NO"], "question"),
+        ("年糕", ["yes", "yes", "yes", "yes", "NO"], "shares no word"),
+        ("Paris", ["NO"], "no message and no memory"),
+    ],
+)
+def test_why_tells_each_stage_on_a_line(run: Run, expect: str, marks: list[str], told: str) -> None:
+    moved(run)
+    stages, _, verdict = run("why", "moved", "-e", expect, "-u", "ann").stdout.partition("=>")
+    names = ["said", "kept", "believed", "eligible", "found", "returned"]
+    lines = stages.splitlines()
+    assert [line.split()[:2] for line in lines] == [
+        [name, mark] for name, mark in zip(names, marks, strict=False)
+    ]
+    assert max(map(cell_len, lines)) <= 80
+    assert told in " ".join(verdict.split())
+
+
+def test_why_takes_the_options_of_the_search(run: Run, of: Run) -> None:
+    moved(run)
+    asked = ("why", "where do I live", "--expect", "Oslo", "-u", "ann")
+    assert of(*asked)["missing_at"] == "eligible"
+    assert of(*asked, "--as-of", "2024-05-01")["missing_at"] is None
+    assert of(*asked, "--include-superseded")["rank"] == 1
+    assert of(*asked, "--include-superseded", "--threshold", "0.99")["missing_at"] == "returned"
+    assert of(*asked, "--include-superseded", "-k", "0")["missing_at"] == "returned"
+    assert of(*asked, "--include-superseded", "--filter", '{"kind": "message"}')["missing_at"] == "eligible"
+    assert of("why", "x", "-e", "Oslo", "-u", "bob")["missing_at"] == "said"
+
+
+def test_why_is_the_api_for_programs(run: Run, of: Run, store: Path) -> None:
+    moved(run)
+    with Memory(str(store), embedder="none") as memory:
+        expected = memory.why("where", expect="Bergen", user_id="ann")
+    assert of("why", "where", "--expect", "Bergen", "-u", "ann") == expected
+    run("why", "where", "-u", "ann", code=2)
+    assert "expect" in run("why", "where", "-e", " ", "-u", "ann", code=1).stderr
+
+
+def test_why_fits_whatever_is_asked(run: Run) -> None:
+    run("add", "年糕胖得像个枕头" * 60 + ", \x1b[31m red", "-u", "ann", "--no-infer")
+    for expect in ("red", "枕头"):
+        shown = run("why", "年糕", "-e", expect, "-u", "ann").stdout
+        assert narrow(shown)
+        assert not show.COMMANDS.search(shown)
+        assert "rank 1" in shown
+
+
+def test_what_an_add_closes_is_told(run: Run) -> None:
+    moved(run)
+    shown = run("add", "I moved to Voss. Thanks!", "-u", "ann").stdout
+    assert re.search(r"^ADD +I moved to Voss\.\n +[0-9a-f-]{36}\n +replaces [0-9a-f-]{36}$", shown, re.M)
+    assert re.search(r"^not +Thanks!\n +thanks$", shown, re.M)

@@ -13,6 +13,7 @@ from .call import Call, JsonOption, StoreOption, TenantOption, command
 VERBS: dict[str, Callable[..., None]] = {
     "add": write.add,
     "search": read.search,
+    "why": read.why,
     "list": read.list_memories,
     "get": read.get,
     "update": write.update,
@@ -33,7 +34,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 config = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="The settings in force.")
-evals = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Measure with published data.")
+evals = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Measure with labelled data.")
 
 
 def _print_version(wanted: bool) -> None:
@@ -55,8 +56,8 @@ def options(
     """Long-term memory for AI agents: one file, no server, nothing lost.
 
     \b
-    mnemic add "I live in Hangzhou." -u ann --no-infer
-    mnemic search "Which city is home?" -u ann
+    mnemic add "Hi! I live in Hangzhou." -u ann
+    mnemic search "Where do I live?" -u ann
     """
     ctx.obj = Call(store, tenant, as_json, {})
 
@@ -65,7 +66,10 @@ for name, verb in VERBS.items():
     app.command(name)(command(verb))
 config.command("show")(command(more.config_show, scoped=False))
 evals.command("locomo")(command(more.eval_locomo, scoped=False, stored=False))
+evals.command("statements")(command(more.eval_statements, scoped=False, stored=False))
 app.add_typer(config, name="config")
 app.add_typer(evals, name="eval")
+app.command("doctor")(command(more.doctor, scoped=False))
+app.command("init")(command(more.init, scoped=False, stored=False))
 app.command("demo")(more.demo)
 app.command("version")(command(more.version, scoped=False, stored=False))

@@ -25,6 +25,41 @@ def config_show(call: Call) -> None:
     )
 
 
+def doctor(
+    call: Call,
+    full: Annotated[
+        bool, typer.Option("--full", help="Search all of the store for damage, however long it takes.")
+    ] = False,
+) -> None:
+    """Try all that is configured, and tell how to get what is missing.
+
+    Exit code 0 when all that is configured works, else 1. Nothing is changed.
+    """
+    from . import doctor as examining
+    from . import doctor_text
+
+    report = examining.examine(call.settings, whole=full)
+    call.show(examining.as_mapping(report), lambda _: doctor_text.print_report(report))
+    if not report.works:
+        raise typer.Exit(1)
+
+
+def init(
+    call: Call,
+    path: Annotated[
+        str | None, typer.Option("--path", metavar="PATH", help="Where; else where it is read from.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite a file that is there.")] = False,
+) -> None:
+    """Write a config file that explains every setting."""
+    from . import init as writing
+
+    written = writing.write(path, force=force)
+    call.show({"path": str(written)}, lambda _: typer.echo(f"Wrote {written}"))
+    if written != writing.config_file():
+        note(f"It is read where MNEMIC_CONFIG={written} is set.")
+
+
 def eval_locomo(
     call: Call,
     file: Annotated[str, typer.Argument(metavar="FILE", help="A LoCoMo file, such as locomo10.json.")],
@@ -35,17 +70,33 @@ def eval_locomo(
         int | None, typer.Option("--limit-conversations", metavar="N", min=1, help="Only the first N.")
     ] = None,
 ) -> None:
-    """Measure how much of each question's evidence the first hits cover (no LLM).
+    """Measure how much of the evidence the first hits cover.
 
-    Runs on a fresh temporary store with the settings in force.
+    No LLM takes part. Runs on a fresh temporary store with the settings in force.
     """
     from . import eval as measuring
 
     measuring.locomo(call, file, units, limit, say=note)
 
 
+def eval_statements(
+    call: Call,
+    folder: Annotated[
+        str, typer.Argument(metavar="FOLDER", help="Labelled messages, such as tests/data/statements.")
+    ],
+) -> None:
+    """Measure what is kept, left out and closed without an LLM.
+
+    By language, and by the half of the cases on which the rules were developed and the half on which they
+    were not; every failure is listed.
+    """
+    from . import eval_statements as measuring
+
+    measuring.statements(call, folder)
+
+
 def demo() -> None:
-    """Keep a chat, find things in it, change one, see why."""
+    """Keep a year of chats, see what is left out and why, find things."""
     from . import demo as showing
 
     with errors_on_one_line():

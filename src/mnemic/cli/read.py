@@ -22,6 +22,10 @@ Everything = Annotated[bool, typer.Option("--all", help="All pages.")]
 Limit = Annotated[int | None, typer.Option("--limit", "-n", help="How many at most.")]
 ShowExpired = Annotated[bool, typer.Option("--show-expired", help="Also those past their last day.")]
 Superseded = Annotated[bool, typer.Option("--include-superseded", help="Also those that were replaced.")]
+TopK = Annotated[
+    int | None, typer.Option("--top-k", "-k", "--limit", help="How many at most; 20 if not given.")
+]
+Threshold = Annotated[float | None, typer.Option("--threshold", help="The least score, 0 to 1.")]
 AsOf = Annotated[str | None, typer.Option("--as-of", metavar="TIME", help="What held at that time.")]
 
 PAGE = 500
@@ -29,11 +33,9 @@ PAGE = 500
 
 def search(
     call: Call,
-    query: Annotated[str, typer.Argument(help="A question, or words.")],
-    top_k: Annotated[
-        int | None, typer.Option("--top-k", "-k", "--limit", help="How many at most; 20 if not given.")
-    ] = None,
-    threshold: Annotated[float | None, typer.Option("--threshold", help="The least score, 0 to 1.")] = None,
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="A question, or words.")],
+    top_k: TopK = None,
+    threshold: Threshold = None,
     filters: Filter = None,
     rerank: Annotated[bool, typer.Option("--rerank", help="Let the configured reranker order them.")] = False,
     explain: Annotated[bool, typer.Option("--explain", help="Say how each score came about.")] = False,
@@ -57,6 +59,39 @@ def search(
             **call.ids,
         )
     call.show(found, show.hits)
+
+
+def why(
+    call: Call,
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="The question, as it was searched for.")],
+    expect: Annotated[
+        str, typer.Option("--expect", "-e", metavar="TEXT", help="Words that should have come back.")
+    ],
+    top_k: TopK = None,
+    threshold: Threshold = None,
+    filters: Filter = None,
+    as_of: AsOf = None,
+    include_superseded: Superseded = False,
+    show_expired: ShowExpired = False,
+) -> None:
+    """Follow a text from message to rank: where is it lost?
+
+    Take the options of the search that should have found it.
+    """
+    chosen = inputs.from_json(filters, "--filter")
+    with call.memory() as memory:
+        verdict = memory.why(
+            query,
+            expect=expect,
+            top_k=top_k,
+            threshold=threshold,
+            filters=chosen,
+            as_of=inputs.time_of(as_of),
+            include_superseded=include_superseded,
+            show_expired=show_expired,
+            **call.ids,
+        )
+    call.show(verdict, show.why)
 
 
 def list_memories(

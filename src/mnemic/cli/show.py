@@ -17,6 +17,15 @@ if TYPE_CHECKING:
 
 LONGEST = 400
 
+# What can be done about a text that is missing at a stage of `why`.
+ADVICE = {
+    "said": "`mnemic messages` shows what was said, `mnemic list` what was kept.",
+    "kept": "`mnemic add --fact TEXT` keeps a fact as it is given.",
+    "believed": "`mnemic history` of its id tells the rest; `mnemic restore` brings back what was deleted.",
+    "eligible": "See --as-of, --include-superseded, --show-expired and --filter.",
+    "returned": "A higher --top-k or a lower --threshold lets it through.",
+}
+
 # What a terminal would obey rather than show: control characters, and marks that reverse the reading order.
 COMMANDS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
@@ -31,7 +40,7 @@ def hits(found: shapes.SearchResult) -> None:
     """The hits of a search: score, text, and how the score came about where that was asked for."""
     console = make_console()
     for item in found["results"]:
-        lines: list[str | Text] = [one_line(item["memory"]), faint(about(item))]
+        lines: list[str | Text] = [one_line(item["memory"]), *(faint(line) for line in about(item))]
         if "score_details" in item:
             lines.append(faint(clean(item["score_details"]["reason"])))
         beside(console, f"{item['score'] or 0:.3f}", *lines)
@@ -42,7 +51,7 @@ def memories(listed: shapes.ListResult) -> None:
     """A page of memories, and whether others follow."""
     console = make_console()
     for item in listed["results"]:
-        lines: list[str | Text] = [one_line(item["memory"]), faint(about(item))]
+        lines: list[str | Text] = [one_line(item["memory"]), *(faint(line) for line in about(item))]
         if "deleted_at" in item:
             lines.append(faint(_deletion(item)))
         beside(console, "-", *lines)
@@ -99,6 +108,36 @@ def added(result: shapes.AddResult) -> None:
     _notice(console, result)
 
 
+def why(verdict: shapes.WhyResult) -> None:
+    """Each stage on a line, then where the text is missing, or its place, and what can be done."""
+    console = make_console()
+    stages(console, verdict)
+    missing = verdict["missing_at"]
+    lines: list[str | Text] = []
+    if missing is None:
+        lines.append(f"It comes back with rank {verdict['rank']}, score {verdict['score'] or 0:.3f}:")
+    else:
+        lines.append(f"Missing at {missing!r}: {one_line(verdict['reason'])}")
+    if verdict["memory"] is not None:
+        lines += [one_line(verdict["memory"]), faint(verdict["memory_id"] or "")]
+    if missing is None and verdict["score_details"] is not None:
+        lines.append(faint(clean(verdict["score_details"]["reason"])))
+    if missing in ADVICE:
+        lines.append(faint(ADVICE[missing]))
+    beside(console, "=>", *lines)
+
+
+def stages(console: Console, verdict: shapes.WhyResult) -> None:
+    """Every stage on one line, with the beginning of the memory's id; the words in common are left to others."""
+    uid = verdict["memory_id"]
+    for stage in verdict["stages"]:
+        mark = {True: "yes", False: "NO", None: "-"}[stage["passed"]]
+        label = f"{stage['stage']:<9}{mark:<4}"
+        detail = stage["detail"].partition("; words")[0] if stage["passed"] else stage["detail"]
+        detail = detail if uid is None else detail.replace(uid, uid[:8])
+        beside(console, label, fitting(detail, console.width - len(label) - 1))
+
+
 def changed(result: shapes.ChangeResult) -> None:
     """What an update, delete or restore did."""
     console = make_console()
@@ -149,6 +188,23 @@ def beside(console: Console, label: str, *lines: str | Text) -> None:
             lead = " " * cell_len(lead)
 
 
+def title(console: Console, text: str) -> None:
+    """A line that starts a part."""
+    from rich.text import Text
+
+    console.print()
+    console.print(Text(text, style="bold"))
+
+
+def paragraph(console: Console, text: str | Text) -> None:
+    """Print text wrapped, from the left edge on."""
+    from rich.text import Text
+
+    for piece in (Text(text) if isinstance(text, str) else text).wrap(console, console.width):
+        piece.rstrip()
+        console.print(piece, soft_wrap=True)
+
+
 def pairs(console: Console, rows: Sequence[tuple[str, str]]) -> None:
     """Print names and values in two columns."""
     width = max((len(name) for name, _ in rows), default=0)
@@ -174,6 +230,16 @@ def one_line(text: str) -> str:
     return whole if len(whole) <= LONGEST else f"{whole[: LONGEST - 1]}…"
 
 
+def fitting(text: str, width: int) -> str:
+    """The text as one line of at most so many columns."""
+    from rich.text import Text
+
+    line = Text(clean(" ".join(text.split())))
+    line.truncate(width, overflow="ellipsis")
+    # Half of a wide character that was cut leaves a blank.
+    return line.plain.rstrip().replace(" …", "…")
+
+
 def moment(time: str | None) -> str:
     """A UTC time to the minute."""
     return "" if time is None else f"{time[:10]} {time[11:16]}Z"
@@ -185,17 +251,21 @@ def count(number: int, thing: str) -> str:
     return f"{number:,} {thing if number == 1 else plural}"
 
 
-def about(item: shapes.MemoryItem) -> str:
-    """When, by whom, how long, and the id of a memory."""
+def about(item: shapes.MemoryItem) -> list[str]:
+    """When it was said, by whom, from when to when it holds, and the id of a memory; then what replaced it."""
     speaker = item.get("actor_id") or item.get("attributed_to") or item.get("role")
+    since, until = item["valid_from"], item["valid_to"]
     parts = [
-        (item["valid_from"] or item["created_at"] or "")[:10],
+        (item["observed_at"] or item["created_at"] or "")[:10],
         clean(speaker) if speaker else "",
-        f"until {item['valid_to'][:10]}" if item["valid_to"] else "",
+        f"from {since[:10]}" if since else "",
+        f"until {until[:10]}" if until else "",
         f"kept to {item['expiration_date']}" if "expiration_date" in item else "",
         item["id"],
     ]
-    return "  ".join(part for part in parts if part)
+    replaced = item["superseded_by"]
+    told = "  ".join(part for part in parts if part)
+    return [told] if replaced is None else [told, f"replaced by {replaced}"]
 
 
 def _deletion(item: shapes.MemoryItem) -> str:
