@@ -1,4 +1,4 @@
-"""The same as `mnemic demo`: keep a chat, find things in it, change one, keep people apart."""
+"""The same as `mnemic demo`: keep a year of chats, see what is left out and why, find things, change one."""
 
 from mnemic.cli import main
 

