@@ -273,6 +273,12 @@ def test_a_store_that_cannot_be_made_is_told(tmp_path: Path) -> None:
     assert "no directory" in told["problem"]
 
 
+def test_a_directory_is_no_store(tmp_path: Path) -> None:
+    told = found("--store", str(tmp_path), code=1)["store"]
+    assert (told["works"], told["problem"]) == (False, "It is a directory.")
+    assert str(tmp_path / "memory.db") in told["fix"]
+
+
 def test_a_writer_beside_it_is_no_failure(store: Path) -> None:
     with closing(sqlite3.connect(store, isolation_level=None)) as raw:
         raw.execute("BEGIN IMMEDIATE")

@@ -210,6 +210,9 @@ def _store(settings: config.Config, embedder: str | None, seconds: float | None)
         return Database(works=None, path=config.IN_MEMORY, exists=False)
     if not path.exists():
         return _store_to_be(path)
+    if path.is_dir():
+        fix = f"Name a file in it: --store {shlex.quote(str(path / 'memory.db'))}"
+        return Database(works=False, path=str(path), exists=True, problem="It is a directory.", fix=fix)
     sizes = Database(
         works=True, path=str(path), exists=True, bytes=file_bytes(path), wal_bytes=wal_bytes(path)
     )
