@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from .pasted import announces, choices, letter, takes_line, transcript
+from .pasted import announces, choices, letter, takes_line, transcript, works_on_it
 from .rules import Verdict, Worth, out
 from .sentences import TEXT, Sentence
 
@@ -66,15 +66,22 @@ def _within_modes(pieces: Sequence[Piece]) -> list[Piece]:
         elif verdict.opens:
             mode, from_line, in_list = verdict.opens, 0, False
         if not mode and (verdict.reason in _ANNOUNCING or _ENDS_IN_COLON.search(piece.text)):
-            where = announces(piece.text)
             below = pieces[i + 1] if i + 1 < len(pieces) else None
-            if where == "above":
+            where = announces(piece.text) or _hands_over_lines(piece, below)
+            if where == "above" or (i and below is None and works_on_it(piece.text)):
                 found = [_quoted(one) for one in found]
             elif where == "below" and below is not None and below.is_text:
                 mode, from_line = "quoted", 0 if takes_line(piece.text) else piece.line + 1
                 in_list = below.line > piece.line and _LIST_ITEM.match(below.text) is not None
         found.append(replace(piece, verdict=verdict))
     return found
+
+
+def _hands_over_lines(piece: Piece, below: Piece | None) -> str:
+    """A request that ends in a colon is about the lines below it, where they are no list of its conditions."""
+    if piece.verdict.reason != "request" or not _ENDS_IN_COLON.search(piece.text) or below is None:
+        return ""
+    return "below" if below.line > piece.line and not _LIST_ITEM.match(below.text) else ""
 
 
 def _under(mode: str, verdict: Verdict) -> Verdict:

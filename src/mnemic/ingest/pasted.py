@@ -37,7 +37,11 @@ _OPENS_EN = re.compile(
     rf"|\b{_VERB}\b[^.?!]*\b(?:this|these|the following|below|following|(?:the|that) {_NOUN})\b"
     rf"|\b(?:this|the following) {_NOUN}\b.*[?:]\s*$"
     r"|\b(?:here(?:'s|’s| is| are)|below (?:is|are)|this is) (?:the|an?|my|what|his|her|their|our|some)\b"
-    rf".*\b{_NOUN}\b",
+    rf".*\b{_NOUN}\b"
+    r"|\bwhich (?:one|of these|of the two|sentence|version|option|title|line|reads|sounds|is (?:better"
+    r"|correct|right))\b"
+    r"|\b(?:does|do|is|are) (?:this|these|that) (?:sound|read|look|make sense|okay?|correct|right|good|fine"
+    r"|too|clear)\b",
     re.IGNORECASE,
 )
 _ABOVE_EN = re.compile(rf"\b{_VERB}\b.*\b(?:the above|above {_NOUN}|{_NOUN} above)\b", re.IGNORECASE)
@@ -59,10 +63,11 @@ _VERB_ZH = (
     r"|精简|改[成得错]|改一?下|看看|看一?下|压缩|提炼|仿写|转换|回复|挑错|批改|解释|解读|判断|起个?标题"
     r"|[拆改转翻变写]成|发来的|断句|标注|分类|打分)"
 )
-_NOUN_ZH = r"(?:这段|下面|以下|这篇|这封|这份|如下|这几|这句|这条|这个(?:合同|文案|段落|通知|邮件|消息|故事)|下列|原文)"
+_NOUN_ZH = r"(?:这[段篇封份句条几]|这两[句段条个]|下面|以下|如下|这个(?:合同|文案|段落|通知|邮件|消息|故事)|下列|原文)"
 _OPENS_ZH = re.compile(
     rf"{_VERB_ZH}.*[：:]\s*\S?$|{_NOUN_ZH}.*{_VERB_ZH}|{_VERB_ZH}.*{_NOUN_ZH}|^(?:以下|下面)[是为]"
-    rf"|原文[：:如]|{_VERB_ZH}[^。？！]*[：:]|{_NOUN_ZH}.*[：:]\s*$"
+    rf"|原文[：:如]|{_VERB_ZH}[^。？！]*[：:]|哪[句个种版条段](?:更|比较|好|对|通顺)"
+    rf"|这样[写说讲回](?:行|可以|对|合适|得体|好)|语病|通顺吗|{_NOUN_ZH}.*[：:]\s*$"
 )
 _ABOVE_ZH = re.compile(
     rf"(?:以上|上面|上述)(?:这?[段篇份些]|内容|文字|文章|的)?.*{_VERB_ZH}|{_VERB_ZH}.*(?:以上|上面|上述)"
@@ -122,6 +127,23 @@ def letter(lines: Sequence[str]) -> tuple[int, int] | None:
     if not openings or not closings or closings[-1] <= openings[0]:
         return None
     return openings[0], min(closings[-1] + 1, len(lines) - 1)
+
+
+# A last line that works on whatever stands before it: "Translate to French.", 润色一下.
+_WORKS_ON_IT = re.compile(
+    r"\s*(?:please |pls |can you |could you |now )?(?:translate|rewrite|rephrase|paraphrase|summari[sz]e"
+    r"|proofread|shorten|polish"
+    r"|fix|correct|simplify|tl;?dr|edit)(?: (?:it|this|that|the grammar|please|pls|(?:in)?to \w+|in (?:\w+ )?\w+|for me"
+    r"|(?:and )?make it \w+))*[.?!]*\s*"
+    r"|(?:请|麻烦|帮我|帮忙|你)*(?:把[它这])?(?:翻译|润色|改写|总结|概括|精简|缩写|扩写|改错|校对|翻成\S{1,4}"
+    r"|译成\S{1,4})(?:一?下|成\S{1,6}|吧|谢谢)*[。.？?！!]*",
+    re.IGNORECASE,
+)
+
+
+def works_on_it(text: str) -> bool:
+    """Whether a sentence is nothing but a request to work on the text before it."""
+    return _WORKS_ON_IT.fullmatch(text) is not None
 
 
 def takes_line(text: str) -> bool:

@@ -39,6 +39,8 @@ PREFACE = any_line(
     these days
     (?:remember|note|keep in mind|bear in mind|don't forget|know|be aware)(?: that)?(?= (?:i|i'm|i've|im|my\
         |we|we're|our)\b)
+    i (?:forgot|should|meant|wanted) to (?:mention|say|add|tell you)(?: that)?(?= (?:i|i'm|i've|im|my|we\
+        |we're|our)\b)
     i (?:want|need|would like|wanted) you to (?:know|remember)(?: that)?
     you should know(?: that)?
     """,
@@ -139,6 +141,10 @@ TALK_I = any_line(
     (?<=[me] )(?:curious|confused|not sure|unsure|sorry)\b
     forgot to (?:mention|say|add|tell|ask)
     hope\b
+    (?:checked|looked) (?:and|but|again)\b
+    don't have (?:time|the time|the energy|any idea)\b
+    was thinking (?:something|of something|more|maybe)\b
+    (?:choose|pick) \w+$
     (?:dis)?agree(?:$| with (?:the|you|that|this))
     (?:were|was) (?:talking|discussing)
     appreciate\b
@@ -157,7 +163,7 @@ TALK_I = any_line(
     know (?:that|this|it)$
     (?:figured|worked|sorted|got|solved|fixed) (?:it|that|this)(?: out| working| now)?$
     (?:pasted|sent|typed|copied|hit) the wrong
-    trying to (?:understand|figure|work out|learn how|wrap)
+    trying to (?:understand|figure|work out|learn how|wrap|remember|recall)
     (?:beg|bet)\b
     """,
     head=(
@@ -170,7 +176,8 @@ TALK_I = any_line(
 )
 
 _POINTED = (
-    r"(?:it|that|this|these|those|them|your (?:\w+ )?\w+|(?:the|this|that|these|those|your) (?:\w+ )?(?:one"
+    r"(?:it|that(?=$| (?:is|was|one|would|should|makes|\w+ly)\b)|this|these|those|them|your (?:\w+ )?\w+"
+    r"|(?:the|this|that|these|those|your) (?:\w+ )?(?:one"
     r"|ones"
     r"|versions?|drafts?|answers?|examples?|options?|paragraphs?|titles?|tone|responses?|suggestions?|ideas?"
     r"|explanations?|translations?|lines?|first|second|third|last|part|solution|command|output|list|table)"
@@ -187,7 +194,7 @@ FEEDBACK = re.compile(
     r"|enjoyed"
     r"|think|thought|feel|believe|assumed|sent|send|changed|forgot|missed|covered|discussed|mentioned"
     r"|expected"
-    r"|understand|knew|know|remember|stuck|done)"
+    r"|understand|knew|know|remember|stuck|done|clicked|installed|downloaded|enabled|talked|spoke|went over)"
     rf" (?:that |all of |both of |most of |exactly |about |of |with |for |on |at |to )?{_POINTED}(?:$| )"
 )
 
@@ -237,6 +244,7 @@ TALK = any_line(
     the thing is$
     made up$
     (?:that's|that is|this is|it's|it is) (?:exactly|just|not|precisely|what|the (?:one|answer|best|word))\b
+    (?:it's|this is) for my (?:\w+ )?(?:class|course|assignment|homework|project|essay|exam)\b
     it's on the tip\b
     just (?:kidding|joking|curious|checking|wondering|asking)
     (?:you|you're|you've|your|u)\b
@@ -252,6 +260,7 @@ TRIED = re.compile(
 )
 PROBLEM = any_line(
     r"""
+    .*\b(?:gives?|throws?|shows?|returns?)(?: me)? (?:an?|the|this) (?:\w+ )?(?:error|warning|exception|blank)\b
     .*\bon line \d
     (?:i|i'm|we|it|this)(?: (?:am|just|still|keep|keeps|always))* (?:get|gets|getting|see|seeing|throws?\
         |says?|shows?)\b.*\b(?:errors?|exceptions?|warnings?|token|stack ?trace|segfault|timeouts?|[45]\d\d\
@@ -353,6 +362,7 @@ DATE = any_line(
     rf"""
     {_MONTH} \d+(?:st|nd|rd|th)?
     \d+(?:st|nd|rd|th)?(?: of)? {_MONTH}
+    (?:by|in|since|until|till|before|after|from) {_MONTH}
     (?:on|next|last|this|every|until|by) (?:mon|tues|wednes|thurs|fri|satur|sun)days?
     (?:next|last) (?:week|weekend|night|month|year|spring|summer|fall|autumn|winter)
     yesterday
@@ -361,6 +371,14 @@ DATE = any_line(
     \d\d\d\d-\d\d-\d\d
     """,
     head=r"\b",
+)
+# A fragment about the user without subject and verb.
+FRAGMENT = re.compile(
+    r"(?:(?:not|never|always|big|huge|massive|lifelong|still) )*(?:a )?(?:big |huge |massive )?(?:fan of|into"
+    r"|religious|married"
+    r"|single|pregnant|vegan|vegetarian)\b|\d+ years? old|(?:no|two|three|four|one) (?:kids|children|pets"
+    r"|dogs|cats|siblings)\b"
+    r"|between jobs|(?:huge|big) \w+ fan\b|no (?:dairy|gluten|meat|pork|nuts|alcohol|sugar|fish|eggs) for me|\d+'\d"
 )
 THIS_TIME = re.compile(
     r"(?:this|that|these|those) (?:week|weekend|month|year|morning|afternoon|evening|spring|summer|fall"

@@ -23,6 +23,7 @@ _BREAK = re.compile(
 _WORD = re.compile(r"[^\W_]+(?:['’.\-/&@+][^\W_]+)*(?:'s)?|\+?\d[\d.,:/]*")
 _LIST_MARK = re.compile(r"^\s*(?:[-*•·–—▪◦]\s+|[(（]?\d{1,3}[.)）、]\s*|[(]?[a-z][.)]\s+|#{1,6}\s+)")
 _ASKS = re.compile(r"[?？]['\"”’)\s\U0001F000-\U0001FAFF\u2600-\u27bf!]*$")
+_ACTED = re.compile(r"\s*\*[^*]+\*[\s.!?]*")
 _THE_OWN = re.compile(rf"\bthe (?:{'|'.join(sorted(w.OWN_WITH_THE))})\b")
 _MEASURED = re.compile(r"\d|hours?$|minutes?$|days?$|weeks?$|months?$|years?$")
 _NAMED = re.compile(r"\b(?:my|our|[Tt]he|[Aa]n?|[A-Z](?!['’])\w+)\b")
@@ -41,7 +42,7 @@ _AGAINST = (*_BY_REQUEST, "talk_about_the_chat", "hypothetical", "problem_at_han
 def judge(text: str) -> Verdict:
     """What an English sentence is; see `Verdict`."""
     bare = _LIST_MARK.sub("", text, count=1)
-    if p.CAST.match(bare):
+    if p.CAST.match(bare) or _ACTED.fullmatch(bare):
         return out("role_play", opens="role_play")
     masked = _MASKED.sub(" QUOTED ", bare) if _MASKED.search(bare) else bare
     if not _WORD.search(masked.replace("QUOTED", "")):
@@ -106,7 +107,7 @@ def _without_conditions(kinds: list[str], clauses: Sequence[Sequence[str]]) -> l
 def _peel(words: Sequence[str]) -> tuple[list[str], bool]:
     """The clause without discourse words at its start, and whether it said please."""
     i = 0
-    while i < len(words) and words[i] in w.FILLERS:
+    while i < len(words) and words[i] in w.FILLERS and not _is_none(words, i):
         i += 1
     please = any(word in ("please", "pls", "plz") for word in (*words[:i], words[-1]))
     rest = " ".join(words[i:])
@@ -114,6 +115,19 @@ def _peel(words: Sequence[str]) -> tuple[list[str], bool]:
     if preface and rest[preface.end() : preface.end() + 1] in ("", " "):
         return _WORD.findall(rest[preface.end() :]), False
     return list(words[i:]), please
+
+
+def _is_none(words: Sequence[str], i: int) -> bool:
+    """Whether a "no" means "none" ("no dairy for me") rather than an answer ("no, I mean the other")."""
+    if words[i] != "no" or i + 1 == len(words):
+        return False
+    after = words[i + 1]
+    return not (
+        after in w.FIRST_SUBJECTS
+        or after in w.FILLERS
+        or after in w.LEANING
+        or after in ("not", "the", "you")
+    )
 
 
 def _kind(given: Sequence[str], first: bool, asks: bool) -> str:
@@ -142,6 +156,8 @@ def _kind(given: Sequence[str], first: bool, asks: bool) -> str:
 
 def _told(words: Sequence[str], text: str, please: bool, asks: bool) -> str:
     """The kind of a clause that is no question and no courtesy."""
+    if p.FRAGMENT.match(text):
+        return "sure"
     if _is_request(words, text, please):
         return "request"
     if p.IN_FICTION.match(text):
@@ -218,7 +234,7 @@ def _is_request(words: Sequence[str], text: str, please: bool) -> bool:
     if head in ("i'd", "we'd") and after == "like" and (len(words) < 3 or words[2] != "to" or "you" in words):
         return True
     if head in ("we", "we'll") and after in ("should", "could", "can", "need"):
-        return not any(word in w.POSSESSIVES for word in words)
+        return not any(word in w.POSSESSIVES for word in words) and not p.DATE.search(text)
     return bool(p.WANTS.match(text) or p.SPECIFICATION.match(text))
 
 
@@ -249,7 +265,8 @@ def _is_about_task(words: Sequence[str], text: str) -> bool:
     """Whether the user speaks of the conversation, its texts and its next step rather than of their life."""
     head, rest = words[0], words[1:]
     if head == "my":
-        return bool(rest) and (rest[0] in w.MY_TURN or rest[0] in w.CODE) and not set(rest) & w.LIFE
+        turn = len(rest) > 1 and rest[0] in w.MY_TURN and rest[1] in w.TURN_IS
+        return turn or (bool(rest) and rest[0] in w.CODE and not set(rest) & w.LIFE)
     if head in ("that", "this") and rest and rest[0] in w.HELPED:
         return True
     if head not in w.FIRST_SUBJECTS or set(rest) & (w.LIFE | w.POSSESSIVES) or p.DATE.search(text):
@@ -258,7 +275,8 @@ def _is_about_task(words: Sequence[str], text: str) -> bool:
         return True
     if rest[:2] in (["need", "to"], ["have", "to"]) and len(rest) > 2 and rest[2] in w.TASK_VERBS:
         return True
-    singular = {word.removesuffix("s") for word in rest} | {re.sub("ies$", "y", word) for word in rest}
+    nouns = rest[1:]
+    singular = {word.removesuffix("s") for word in nouns} | {re.sub("ies$", "y", word) for word in nouns}
     return bool(singular & (w.TASK | w.TECHNICAL))
 
 
@@ -300,6 +318,8 @@ def _statement(words: Sequence[str], text: str, asks: bool) -> str:
     if not judged and any(word in w.FIRST_PERSON for word in words):
         return "sure"
     if any(word in w.KIN or word.removesuffix("'s") in w.KIN for word in words) or _names_own(text):
+        return "sure"
+    if head in w.BARE_KIN or (head in w.LIFE_STARTS and len(words) >= _PLAIN_WORDS):
         return "sure"
     if head == "call" or (len(words) >= _PLAIN_WORDS and not asks and p.DATE.search(text)):
         return "sure"

@@ -39,6 +39,7 @@ _PROBLEM = any_word(w.PROBLEM)
 _TECHNICAL = any_word(w.TECHNICAL)
 _PEOPLE = any_word(w.PEOPLE)
 _LIFE = any_word(w.LIFE)
+_OWN = any_word(w.OWN)
 _ME = any_word(w.ME)
 _TIME = any_word(w.TIME)
 _ASPECT = any_word(w.ASPECT)
@@ -181,13 +182,13 @@ def _statement(clause: str) -> str:
     mine = _ME.search(clause) is not None
     people = _PEOPLE.search(clause) is not None
     timed = _TIME.search(clause) is not None
-    life = _LIFE.match(clause) is not None
+    life = _LIFE.match(clause) is not None or _OWN.search(clause) is not None
     technical = _TECHNICAL.search(clause) is not None
     if clause.endswith("吧") and "叫我" not in clause and not timed:
         return "request"
     if not (mine or people or life) and _FEEDBACK.search(clause):
         return "talk_about_the_chat"
-    if mine and not (people or timed) and _TASK.search(clause):
+    if not (people or life or (mine and timed)) and _TASK.search(clause):
         return "talk_about_the_chat"
     if mine and technical and not people:
         return "problem_at_hand"

@@ -55,8 +55,9 @@ KIN = words(
 )
 # With "the" they are the user's own as well.
 OWN_WITH_THE = words(
-    """kid kids baby babies wife husband boys girls twins dog dogs cat cats puppy kitten wedding in-laws
-    landlord landlady doctor vet boss"""
+    """kid kids baby babies wife husband boys girls twins dog dogs cat cats puppy kitten wedding in-laws landlord
+    landlady doctor vet boss surgery biopsy lease mortgage divorce funeral contractor plumber nursery daycare movers
+    neighbors neighbours tenants insurance move honeymoon renovation"""
 )
 
 FIRST_PERSON = words(
@@ -158,8 +159,20 @@ TASK = words(
 )
 # The user's turn in the conversation, after "my".
 MY_TURN = words(
-    """question point answer guess prompt turn request message mistake bad input query intent understanding
-    wording instructions last previous original first sentence paragraph draft text code script formula"""
+    """question point answer guess prompt turn request message mistake input query intent understanding wording
+    instructions draft text move choice"""
+)
+# What may follow it: "my point is", where "my draft notice" is something else.
+TURN_IS = words("is was were isn't wasn't about on for regarding should would here too had has got didn't")
+# People who at the start of a clause need no "my".
+BARE_KIN = words(
+    """wife wife's husband husband's son son's daughter daughter's brother brother's sister sister's boyfriend
+    boyfriend's girlfriend girlfriend's partner partner's boss roommate kids"""
+)
+# What belongs to a life, where the clause leaves out its subject.
+LIFE_STARTS = words(
+    """rent salary budget budget's take-home work home size height weight allergies hobbies pronouns job family birthday
+    anniversary vegetarian"""
 )
 # What makes of work with such things a part of the user's life.
 LIFE = words(
