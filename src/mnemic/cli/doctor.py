@@ -212,7 +212,7 @@ def _store(settings: config.Config, embedder: str | None, seconds: float | None)
         return _store_to_be(path)
     if path.is_dir():
         fix = f"Name a file in it: --store {shlex.quote(str(path / 'memory.db'))}"
-        return Database(works=False, path=str(path), exists=True, problem="It is a directory.", fix=fix)
+        return Database(works=False, path=str(path), exists=False, problem="It is a directory.", fix=fix)
     sizes = Database(
         works=True, path=str(path), exists=True, bytes=file_bytes(path), wal_bytes=wal_bytes(path)
     )
