@@ -220,8 +220,8 @@ def _store(settings: config.Config, embedder: str | None, seconds: float | None)
         opened = _opened(sizes, path, settings.tenant)
         return _fitting(_searched(opened, path, seconds), embedder)
     except MnemicError as fault:
-        fix = fault.suggestion or _fix(fault, path)
-        return replace(sizes, works=False, problem=fault.message, fix=fix)
+        advice = fault.suggestion or _fix(fault, path)
+        return replace(sizes, works=False, problem=fault.message, fix=advice)
 
 
 def _store_to_be(path: Path) -> Database:
