@@ -17,7 +17,7 @@ from .errors import ConfigError, EmbedderMismatchError, StoreClosedError
 from .models.embed import Embedder, open_embedder
 from .models.embed.background import measure_background
 from .models.settings import ModelSettings
-from .recall.search import IndexCache
+from .recall.cache import IndexCache
 from .records import Background, Space
 from .store import spaces
 from .store.database import Store

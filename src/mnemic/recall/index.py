@@ -17,7 +17,7 @@ from numpy.typing import DTypeLike
 
 from ..records import IndexRow, MessageRow, Owner, RunRow
 from .columns import Coder, Columns, JsonKeys, Matrix
-from .lexical import Mask, Postings, Unpacked, unpack_all
+from .lexical import Longs, Mask, Postings, Unpacked, unpack_all
 from .slots import Slots, place
 from .snapshot import CODED, NULL_INSTANT, TIMES, Snapshot
 
@@ -32,6 +32,7 @@ _ROW: dict[str, DTypeLike] = {
     **dict.fromkeys(TIMES, np.int64),
     **dict.fromkeys(CODED, np.int32),
 }
+_LABEL: dict[str, DTypeLike] = {"memory_no": np.int64, "run": np.int32}
 _MESSAGE: dict[str, DTypeLike] = {"message_no": np.int64, "place": np.int64, "length": np.float64}
 
 # A reload pays once more than a third of the rows are dead; up to this many do not matter.
@@ -59,7 +60,7 @@ class ScopeIndex:
         self.seq = seq
         self._rows = Columns(_ROW)
         self._messages = Columns(_MESSAGE)
-        self._labels = Columns({"memory_no": np.int64, "run": np.int32})
+        self._labels = Columns(_LABEL)
         self._coders = {name: Coder(_DECODE.get(name)) for name in (*CODED, "run")}
         self._json_keys = JsonKeys(self._coders["metadata"].values)
         self._matrix = Matrix()
@@ -75,12 +76,14 @@ class ScopeIndex:
         messages: Iterable[MessageRow],
         runs: Iterable[RunRow],
         seq: int,
+        labels_of: Iterable[int] = (),
     ) -> bool:
         """Take in what changed: new and replaced rows, memories without a believed version, messages, labels.
 
-        Messages and labels that are known already may be among them. Returns False, with nothing changed,
+        Messages and labels that are known already may be among them. The labels of the memories `labels_of`
+        are told in full: any other that they had is gone. Returns False, with nothing changed,
         where the caller must reload: the sequence would go back, a vector has another length than those held,
-        or too many rows would be dead. A purge, after which messages or labels are missing, needs one too.
+        or too many rows would be dead. A purge, after which messages are missing, needs one too.
         """
         rows = {row.memory_no: row for row in rows_replaced}
         gone = np.array([*rows, *memory_nos_gone], dtype=np.int64)
@@ -97,6 +100,7 @@ class ScopeIndex:
         new = [message for message, held in zip(told.values(), known.tolist(), strict=True) if not held]
         self._live = self._live.copy()
         self._live[stale] = False
+        self._forget_labels(np.array([*labels_of], dtype=np.int64))
         self.seq = seq
         self._take(rows.values(), new, runs)
         return True
@@ -137,6 +141,12 @@ class ScopeIndex:
             self._slots,
             self._json_keys,
         )
+
+    def _forget_labels(self, memory_nos: Longs) -> None:
+        kept = ~np.isin(self._labels["memory_no"], memory_nos)
+        if not kept.all():
+            labels, self._labels = self._labels, Columns(_LABEL)
+            self._labels.extend({name: labels[name][kept] for name in _LABEL})
 
     def _append_rows(self, rows: Sequence[IndexRow]) -> Unpacked:
         columns: dict[str, Any] = dict(zip(IndexRow._fields, zip(*rows, strict=True), strict=True))

@@ -16,9 +16,10 @@ from ..records import OwnerState, Stage, Stated, StoredMessage, Verdict
 from ..store import tracing
 from ..store.database import Store
 from .answers import Words, score_details
+from .cache import IndexCache, on_snapshots
 from .explain import Explanation, explain
 from .fuse import Ranking
-from .search import IndexCache, Request, on_snapshots, ranked
+from .search import Request, ranked
 from .snapshot import Snapshot
 
 

@@ -1,0 +1,123 @@
+"""The ScopeIndexes of a store, and working with them inside a transaction that sees exactly what they hold."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from typing import TypeVar
+
+from sqlalchemy import Connection
+
+from ..records import OwnerState
+from ..scope import Scope
+from ..store import loading, owners, spaces
+from ..store.database import Store
+from ..store.sound import decoding
+from .index import ScopeIndex
+from .snapshot import Snapshot
+
+T = TypeVar("T")
+
+# More changes than this are cheaper to load anew than to apply one by one.
+RELOAD_FROM = 5_000
+
+
+class IndexCache:
+    """The ScopeIndexes of a store, by owner, least recently used ones dropped beyond a number of bytes.
+
+    An index only goes forward. Who calls `refreshed` holds `refreshing`, and took it before the transaction
+    began: so no index can be ahead of that transaction.
+    """
+
+    def __init__(self, budget: int) -> None:
+        self.refreshing = threading.Lock()
+        self._budget = budget
+        self._indexes: OrderedDict[int, ScopeIndex] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def clear(self) -> None:
+        """Forget everything; the next searches load anew."""
+        with self._lock:
+            self._indexes.clear()
+
+    def fresh(self, states: Sequence[OwnerState]) -> list[Snapshot] | None:
+        """The snapshots of these owners, if all are loaded and exactly as far as the states say."""
+        with self._lock:
+            found = [self._indexes.get(state.id) for state in states]
+            for state, index in zip(states, found, strict=True):
+                if index is None or index.seq != state.seq:
+                    return None
+            for state in states:
+                self._indexes.move_to_end(state.id)
+            return [index.snapshot() for index in found if index is not None]
+
+    def refreshed(self, tx: Connection, states: Sequence[OwnerState], space_id: int | None) -> list[Snapshot]:
+        """The snapshots of these owners, loaded or brought up to what the transaction sees."""
+        return [self._refreshed(tx, state, space_id) for state in states]
+
+    def _refreshed(self, tx: Connection, state: OwnerState, space_id: int | None) -> Snapshot:
+        # Taken out meanwhile: an index that is half changed, or could not be, must not be found by others.
+        with self._lock:
+            index = self._indexes.pop(state.id, None)
+        with decoding("a memory's index rows"):
+            if index is None or not _catch_up(tx, index, state, space_id):
+                index = ScopeIndex(
+                    state.owner,
+                    loading.index_rows(tx, state.id, space_id),
+                    loading.message_rows(tx, state.id),
+                    loading.run_rows(tx, state.id),
+                    state.seq,
+                )
+        with self._lock:
+            self._indexes[state.id] = index
+            self._drop(keep=state.id)
+        return index.snapshot()
+
+    def _drop(self, keep: int) -> None:
+        total = sum(index.nbytes for index in self._indexes.values())
+        for owner_id in list(self._indexes):
+            if total <= self._budget:
+                break
+            if owner_id != keep:
+                total -= self._indexes.pop(owner_id).nbytes
+
+
+def _catch_up(tx: Connection, index: ScopeIndex, state: OwnerState, space_id: int | None) -> bool:
+    if index.seq == state.seq:
+        return True
+    delta = loading.changed_since(tx, state.id, index.seq, space_id, RELOAD_FROM)
+    if delta is None:
+        return False
+    gone = delta.memory_nos - {row.memory_no for row in delta.rows}
+    return index.apply(delta.rows, gone, delta.messages, delta.runs, state.seq, labels_of=delta.memory_nos)
+
+
+def on_snapshots(
+    store: Store,
+    indexes: IndexCache,
+    scope: Scope,
+    space_id: int | None,
+    work: Callable[[Connection, Sequence[OwnerState], Sequence[Snapshot]], T],
+) -> T:
+    """Do something with the indexes of a scope, inside a read transaction that sees exactly what they hold.
+
+    Raises `SpaceChangedError` where `space_id` is not the store's space any more. Blocking.
+    """
+    with store.read() as tx:
+        states = _states(tx, scope, space_id)
+        snapshots = indexes.fresh(states)
+        if snapshots is not None:
+            return work(tx, states, snapshots)
+    with ExitStack() as transaction:
+        with indexes.refreshing:
+            tx = transaction.enter_context(store.read())
+            states = _states(tx, scope, space_id)
+            snapshots = indexes.refreshed(tx, states, space_id)
+        return work(tx, states, snapshots)
+
+
+def _states(tx: Connection, scope: Scope, space_id: int | None) -> list[OwnerState]:
+    spaces.expect_space(tx, space_id)
+    return owners.owner_states(tx, scope)

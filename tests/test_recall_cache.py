@@ -1,0 +1,84 @@
+"""Indexes and the store stay together: labels that go, unions beyond the budget, damage, searches meanwhile."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mnemic import Memory
+from mnemic.errors import StoreFormatError
+from mnemic.models.fakes import HashEmbedder
+from mnemic.recall.index import ScopeIndex
+
+
+def texts(found: Any) -> set[str]:
+    return {item["memory"] for item in found["results"]}
+
+
+def test_a_run_that_was_deleted_finds_nothing_of_what_others_said_too(m: Memory) -> None:
+    for run in ("r1", "r2"):
+        m.add(facts=["Ann drinks tea 🍵"], user_id="u", run_id=run)
+        assert texts(m.search("tea", user_id="u", run_id=run)) == {"Ann drinks tea 🍵"}
+    m.delete_all(user_id="u", run_id="r1")
+    assert texts(m.search("tea", user_id="u", run_id="r1")) == set()
+    assert texts(m.search("tea", user_id="u", run_id="r2")) == {"Ann drinks tea 🍵"}
+
+
+def test_owners_whose_indexes_exceed_the_budget_together_are_searched_together(tmp_path: Path) -> None:
+    with Memory(str(tmp_path / "m.db"), embedder=HashEmbedder(512), index_mb=1) as m:
+        for user in ("a", "b"):
+            m.add(facts=[f"{user} drinks tea {i}" for i in range(300)], user_id=user)
+        both = {"user_id": {"in": ["a", "b"]}}
+        for _ in range(2):
+            found = texts(m.search("drinks tea", filters=both, top_k=600))
+            assert len(found) == 600
+
+
+def test_what_is_half_taken_in_is_not_seen(store_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Memory(str(store_path), embedder="none") as m:
+        added = m.add(facts=["tea before"], user_id="u")["results"][0]["id"]
+        m.search("tea", user_id="u")
+        m.update(added, "tea after")
+        taking, go_on, take = threading.Event(), threading.Event(), ScopeIndex._take
+
+        def slow(index: ScopeIndex, *changes: Any) -> None:
+            taking.set()
+            go_on.wait(20)
+            take(index, *changes)
+
+        monkeypatch.setattr(ScopeIndex, "_take", slow)
+        found: list[set[str]] = []
+
+        def ask() -> None:
+            found.append(texts(m.search("tea", user_id="u")))
+
+        first, second = threading.Thread(target=ask), threading.Thread(target=ask)
+        first.start()
+        assert taking.wait(20)
+        second.start()
+        second.join(0.3)
+        go_on.set()
+        first.join(20)
+        second.join(20)
+    assert found == [{"tea after"}] * 2
+
+
+def test_damage_met_while_catching_up_is_told_every_time(store_path: Path) -> None:
+    with Memory(str(store_path), embedder=HashEmbedder()) as m:
+        m.add(facts=["tea one"], user_id="u")
+        m.search("tea", user_id="u")
+        m.add(facts=[{"text": "tea two", "categories": ["drinks"]}], user_id="u")
+        with closing(sqlite3.connect(store_path)) as other:
+            other.execute("UPDATE version SET categories = '[broken' WHERE text = 'tea two'")
+            other.commit()
+        for _ in range(2):
+            with pytest.raises(StoreFormatError):
+                m.search("tea", user_id="u")
+        m.add(facts=["tea three"], user_id="u")
+        with pytest.raises(StoreFormatError):
+            m.search("tea", user_id="u")
