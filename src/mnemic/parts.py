@@ -19,7 +19,7 @@ from .models.embed.background import measure_background
 from .models.settings import ModelSettings
 from .recall.cache import IndexCache
 from .records import Background, Space
-from .store import spaces
+from .store import gate, spaces
 from .store.database import Store
 
 if TYPE_CHECKING:
@@ -59,15 +59,20 @@ class Parts:
         self._start()
 
     def _start(self) -> None:
-        self._pid = os.getpid()
         self._opening = threading.Lock()
         self.indexes = IndexCache(self.settings.index_mb * MIB)
+        self._pid = os.getpid()
+
+    def _renew_after_fork(self) -> None:
+        """Make anew what a thread of the parent, which does not exist here, may hold locked."""
+        if self._pid != os.getpid():
+            with gate.renewing():
+                if self._pid != os.getpid():
+                    self._start()
 
     def store(self) -> Store:
         """The open store. Blocking on first use; call it in the pool."""
-        if self._pid != os.getpid():
-            # A thread of the parent may have held any of these locks when this process was forked.
-            self._start()
+        self._renew_after_fork()
         with self._opening:
             if self._closed:
                 raise StoreClosedError("This memory was closed; open a new one.")
@@ -77,6 +82,7 @@ class Parts:
 
     def close(self) -> None:
         """Give back the store's connections. Blocking."""
+        self._renew_after_fork()
         with self._opening:
             self._closed = True
             if self._store is not None:

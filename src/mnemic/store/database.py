@@ -10,7 +10,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 
 from sqlalchemy import Connection, Engine
@@ -42,13 +42,16 @@ class Store:
         self._open()
 
     def _start(self) -> None:
-        self._pid = os.getpid()
         self._engine = sqlite.make_engine(self.path, POOL_SIZE)
+        self._unlock()
+
+    def _unlock(self) -> None:
         self._writer = threading.Lock()
         self._tidying = threading.Lock()
         self._wrote = self._row_began = 0.0
-        # A database in memory has one connection, so its readers wait for its writer.
-        self._reader = self._writer if self.path is None else None
+        # A database in memory has one connection: who reads, writes or closes it waits for the others.
+        self._alone: AbstractContextManager[object] = self._writer if self.path is None else nullcontext()
+        self._pid = os.getpid()
 
     def _open(self) -> None:
         if self.path is not None:
@@ -63,12 +66,8 @@ class Store:
     def read(self) -> Iterator[Connection]:
         """A read transaction: one snapshot of the store."""
         self._check()
-        if self._reader is not None:
-            with self._reader, self._transaction({}) as tx:
-                yield tx
-        else:
-            with self._transaction({}) as tx:
-                yield tx
+        with self._alone, self._transaction({}) as tx:
+            yield tx
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
@@ -100,6 +99,8 @@ class Store:
 
     @contextmanager
     def _transaction(self, options: dict[str, bool]) -> Iterator[Connection]:
+        # Once more: it may have been closed while this waited for its turn.
+        self._refuse_if_closed()
         try:
             with (
                 gate.inside(),
@@ -130,21 +131,35 @@ class Store:
         return 0 if self.path is None else sqlite.file_bytes(self.path) + sqlite.wal_bytes(self.path)
 
     def close(self) -> None:
-        """Give back all connections. Closing twice is fine; any other call afterwards raises."""
-        with self._tidying:
-            if not self._closed:
-                self._closed = True
-                if self._pid == os.getpid():
-                    self._engine.dispose()
+        """Give back all connections; what is under way ends first where they are shared.
+
+        Closing twice is fine; any other call afterwards raises `StoreClosedError`.
+        """
+        self._closed = True
+        if self._pid == os.getpid():
+            with self._alone, self._tidying, gate.inside():
+                self._engine.dispose()
 
     def _check(self) -> None:
-        if self._closed:
-            raise StoreClosedError("This memory was closed; open a new one.")
+        self._refuse_if_closed()
         if self._pid != os.getpid():
-            # SQLite connections must not cross a fork, and their pool's lock may be held for ever: the child
+            with gate.renewing():
+                if self._pid != os.getpid():
+                    self._renew()
+
+    def _renew(self) -> None:
+        if self.path is None:
+            # All of it was copied with the process, and the gate let nobody be inside meanwhile.
+            self._unlock()
+        else:
+            # Connections to a file must not cross a fork, and their pool's lock may be held for ever: the child
             # opens its own and never touches, nor lets Python collect, those of the parent.
             self._abandoned.append(self._engine)
             self._start()
+
+    def _refuse_if_closed(self) -> None:
+        if self._closed:
+            raise StoreClosedError("This memory was closed; open a new one.")
 
 
 def _make_directory(path: Path) -> None:

@@ -13,9 +13,13 @@ from contextlib import contextmanager
 
 
 class Gate:
-    """Counts the threads inside; shut, it lets no more in and waits for them to leave."""
+    """Counts the threads inside; shut, it lets no more in and waits for them to leave.
+
+    `renewing` is for making anew what was brought through a fork, which one thread does for all.
+    """
 
     def __init__(self) -> None:
+        self.renewing = threading.Lock()
         self._changed = threading.Condition(threading.Lock())
         self._inside = 0
         self._is_shut = False
@@ -55,6 +59,11 @@ def inside() -> Iterator[None]:
         yield
     finally:
         _gate.leave()
+
+
+def renewing() -> threading.Lock:
+    """This process's own lock for making anew what was brought through a fork."""
+    return _gate.renewing
 
 
 def _in_child() -> None:
