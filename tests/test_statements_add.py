@@ -108,3 +108,21 @@ def test_closing_survives_a_second_process(make_memory: MakeMemory) -> None:
     assert texts(two.search("where do I work", user_id="ann")) == ["I work at Acme."]
     one.add("I left Acme and joined Birch.", user_id="ann", timestamp=MOVE)
     assert texts(two.search("where do I work", user_id="ann")) == ["I left Acme and joined Birch."]
+
+
+def test_words_that_were_changed_claim_nothing_any_more(m: Memory) -> None:
+    [tea] = m.add("I live in Hangzhou.", user_id="ann", timestamp=HOME)["results"]
+    m.update(tea["id"], "I like tea.")
+    [moved] = m.add("I now live in Shanghai.", user_id="ann", timestamp=MOVE)["results"]
+    assert "supersedes" not in moved
+    m.update(tea["id"], "I live in Shanghai, near the river.", {"checked": True})
+    assert texts(m.get_all(user_id="ann", filters={"checked": True})) == [
+        "I live in Shanghai, near the river."
+    ]
+
+
+def test_an_update_makes_claims_of_its_own(m: Memory) -> None:
+    [first] = m.add("I like tea.", user_id="ann", timestamp=HOME)["results"]
+    m.update(first["id"], "I live in Hangzhou.")
+    [moved] = m.add("I moved to Shanghai.", user_id="ann", timestamp=MOVE)["results"]
+    assert moved["supersedes"] == [first["id"]]

@@ -15,15 +15,14 @@ from uuid import uuid4
 
 from . import checks, config, filters, shapes
 from .errors import ConfigError, NotFoundError, ScopeError, ValidationError
-from .ingest import given, statements
+from .ingest import given
 from .ingest import messages as heard
-from .ingest.commit import commit, packed_terms
-from .ingest.reasons import why_not_kept
+from .ingest.commit import claims_of, commit, packed_terms
 from .parts import Parts, off_loop
 from .recall import answers
 from .recall.search import Request, search
 from .recall.why import Question, why
-from .records import UNSET, Act, Batch, Embedded, Item, Outcome, Revision
+from .records import UNSET, Act, Batch, Claim, Embedded, Item, Outcome, Revision
 from .scope import ID_FIELDS, Pattern, Scope, clean_id, read_scope, write_scope
 from .store import reading, writing
 from .store.database import Store
@@ -120,7 +119,10 @@ class Engine:
         elif not infer:
             proposals, extractor = given.verbatim(talk, common), "verbatim"
         else:
-            extraction = statements.extract(talk, common)
+            # Its rules take a fifth of a second to compile, which nobody should wait for who needs no extractor.
+            from .ingest.statements import extract
+
+            extraction = await off_loop(lambda: extract(talk, common))
             proposals, extractor = list(extraction.proposals), "statements"
             talk = replace(talk, rejected=(*talk.rejected, *extraction.rejected))
         observed_at = now if told is None else told
@@ -211,6 +213,8 @@ class Engine:
         ids = self._ids(user_id, agent_id, app_id, run_id)
 
         def work(asked: answers.Asked, request: Request, space_id: int | None) -> shapes.WhyResult:
+            from .ingest.reasons import why_not_kept
+
             question = Question(wanted, request, least, asked.words, why_not_kept)
             return shapes.why_result(why(self._parts.store(), self._parts.indexes, question, space_id))
 
@@ -292,13 +296,13 @@ class Engine:
         self,
         memory_id: str,
         text: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
         *,
         user_id: str | None = None,
         agent_id: str | None = None,
         app_id: str | None = None,
         run_id: str | None = None,
         data: str | None = None,
-        metadata: Mapping[str, Any] | None = None,
         replace_metadata: bool = False,
         expiration_date: Any = UNSET,
         actor: str | None = None,
@@ -327,11 +331,13 @@ class Engine:
 
         def work(store: Store, place: Place) -> bool:
             embedded = None
+            claimed: tuple[Claim, ...] = ()
             if revision.text is not None:
                 vector = None if vectors is None else vectors[0]
                 embedded = Embedded(packed_terms(revision.text), vector, space_id)
+                claimed = claims_of(revision.text)
             with store.write() as tx:
-                return writing.revise(tx, self._tenant, place, revision, embedded, act)
+                return writing.revise(tx, self._tenant, place, revision, embedded, claimed, act)
 
         changed = await self._at(scope, uid, work, ". Please provide a valid 'memory_id'")
         event = "UPDATE" if changed else "NONE"

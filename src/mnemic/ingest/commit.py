@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from .. import runtime
-from ..records import Act, Batch, BatchTerms, Kind, Outcome, Proposal
+from ..records import Act, Batch, BatchTerms, Claim, Kind, Outcome, Proposal
 from ..store import spaces, writing
 from ..store.database import Store
 from ..text.pack import pack
 from ..text.tokens import index_terms
-from .claims import claims, closes
 
 
 def packed_terms(text: str) -> bytes:
     """The packed terms of a text."""
     return pack(index_terms(text))
+
+
+def claims_of(text: str) -> tuple[Claim, ...]:
+    """What a fact claims of its speaker."""
+    # The rules take a while to compile; messages kept word for word never need them.
+    from .claims import claims
+
+    return claims(text)
 
 
 def commit(store: Store, batch: Batch, act: Act) -> list[Outcome]:
@@ -30,7 +38,7 @@ def commit(store: Store, batch: Batch, act: Act) -> list[Outcome]:
     with store.write() as tx:
         if batch.space_id is not None:
             spaces.expect_space(tx, batch.space_id)
-        outcomes = writing.add(tx, batch, BatchTerms(messages, proposals), act, closes)
+        outcomes = writing.add(tx, batch, BatchTerms(messages, proposals), act, _closes)
     if store.grown():
         runtime.current().pool.submit(store.checkpoint)
     return outcomes
@@ -40,4 +48,10 @@ def _with_claims(proposal: Proposal) -> Proposal:
     """The proposal with what it claims of its speaker; only facts that still hold claim anything."""
     if proposal.kind is not Kind.FACT or proposal.content.validity.end is not None:
         return proposal
-    return replace(proposal, claims=claims(proposal.content.text))
+    return replace(proposal, claims=claims_of(proposal.content.text))
+
+
+def _closes(new: Sequence[Claim], old: Sequence[Claim]) -> bool:
+    from .claims import closes
+
+    return closes(new, old)

@@ -25,6 +25,7 @@ from ..records import (
     Claim,
     Embedded,
     Event,
+    Kind,
     Message,
     Outcome,
     Proposal,
@@ -184,7 +185,7 @@ def add(tx: Connection, batch: Batch, terms: BatchTerms, act: Act, closes: Close
             first = _version(proposal, memory_no, numbers.next(), batch.observed_at, state.id, act.at)
             _open(rows, first, embedded)
             rows.change.append(_change(state.id, numbers, Event.ADD, act, memory_no, opened=first["no"]))
-            rows.claim.extend(_claims(proposal, memory_no, state.id))
+            rows.claim.extend(_claims(proposal.claims, memory_no, state.id))
             outcomes.append(Outcome(uid, proposal.content.text, Event.ADD))
             added.append((len(outcomes) - 1, memory_no, proposal))
         else:
@@ -373,8 +374,17 @@ def _drop_twin_supports(rows: _Rows) -> None:
     rows.support = list(seen.values())
 
 
-def _claims(proposal: Proposal, memory_no: int, owner_id: int) -> Iterable[Values]:
-    for claim in proposal.claims:
+def _replace_claims(tx: Connection, owner_id: int, memory_no: int, claims: Sequence[Claim]) -> None:
+    """What a memory claimed by its old words it claims no more."""
+    c = s.claim.c
+    tx.execute(delete(s.claim).where(c.owner_id == owner_id, c.memory_no == memory_no))
+    rows = list(_claims(claims, memory_no, owner_id))
+    if rows:
+        tx.execute(insert(s.claim), rows)
+
+
+def _claims(claims: Sequence[Claim], memory_no: int, owner_id: int) -> Iterable[Values]:
+    for claim in claims:
         yield {
             "owner_id": owner_id,
             "memory_no": memory_no,
@@ -472,11 +482,12 @@ def revise(
     place: tuple[int, int],
     revision: Revision,
     embedded: Embedded | None,
+    claims: Sequence[Claim],
     act: Act,
 ) -> bool:
     """Give a believed memory a new version; False where nothing changes. `place` is (owner_id, memory_no).
 
-    `embedded` goes with a changed text, and may be None when the text is not changed. Raises
+    `embedded` and `claims` go with a changed text; they are not looked at when it is not changed. Raises
     `NotFoundError` for a retired memory, `DuplicateError` where the
     new text is live under another memory of the owner.
     """
@@ -493,6 +504,7 @@ def revise(
     if "text" in changed:
         key = live_key(changed["text"], row.event_date)
         _claim_key(tx, owner_id, memory_no, row.kind, key, live=row.successor_no is None)
+        _replace_claims(tx, owner_id, memory_no, claims if row.kind == Kind.FACT else ())
     _replace(tx, numbers, row, changed, embedded if "text" in changed else None, Event.UPDATE, act)
     numbers.save(tx)
     return True
