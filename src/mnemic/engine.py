@@ -24,9 +24,10 @@ from .recall.search import Request, search
 from .recall.why import Question, why
 from .records import UNSET, Act, Batch, Claim, Embedded, Item, Outcome, Revision
 from .scope import ID_FIELDS, Pattern, Scope, clean_id, read_scope, write_scope
-from .store import reading, writing
+from .store import changing, reading
 from .store.database import Store
-from .store.reading import Listing, Place
+from .store.reading import Listing
+from .store.schema import Place
 from .store.spaces import SpaceChangedError
 
 T = TypeVar("T")
@@ -337,7 +338,7 @@ class Engine:
                 embedded = Embedded(packed_terms(revision.text), vector, space_id)
                 claimed = claims_of(revision.text)
             with store.write() as tx:
-                return writing.revise(tx, self._tenant, place, revision, embedded, claimed, act)
+                return changing.revise(tx, self._tenant, place, revision, embedded, claimed, act)
 
         changed = await self._at(scope, uid, work, ". Please provide a valid 'memory_id'")
         event = "UPDATE" if changed else "NONE"
@@ -363,7 +364,7 @@ class Engine:
 
         def work(store: Store, place: Place) -> None:
             with store.write() as tx:
-                writing.retire(tx, self._tenant, place, act)
+                changing.retire(tx, self._tenant, place, act)
 
         await self._at(scope, uid, work)
         return {"message": "Memory deleted successfully!", "id": uid, "event": "DELETE"}
@@ -388,7 +389,7 @@ class Engine:
 
         def work(store: Store, place: Place) -> bool:
             with store.write() as tx:
-                return writing.restore(tx, self._tenant, place, act)
+                return changing.restore(tx, self._tenant, place, act)
 
         restored = await self._at(scope, uid, work)
         event = "RESTORE" if restored else "NONE"
@@ -426,7 +427,7 @@ class Engine:
             with store.write() as tx:
                 reading.refuse_mixed_types(tx, listing)
                 places = reading.listed_places(tx, listing)
-                return len(writing.retire_all(tx, listing.scope, places, act))
+                return len(changing.retire_all(tx, listing.scope, places, act))
 
         return {"message": "Memories deleted successfully!", "deleted": await off_loop(work)}
 
@@ -510,7 +511,7 @@ class Engine:
 
         def work() -> None:
             with self._parts.store().write() as tx:
-                writing.erase_tenant(tx, self._tenant)
+                changing.erase_tenant(tx, self._tenant)
 
         await off_loop(work)
         self._parts.indexes.clear()

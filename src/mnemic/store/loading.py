@@ -54,8 +54,8 @@ def changed_since(
     memory_nos = sorted({row.memory_no for row in changes if row.memory_no is not None})
     rows: list[IndexRow] = []
     runs: list[RunRow] = []
-    for i in range(0, len(memory_nos), 500):
-        values = {"owner": owner_id, "space": space_id, "memories": memory_nos[i : i + 500]}
+    for some in s.chunks(memory_nos):
+        values = {"owner": owner_id, "space": space_id, "memories": some}
         rows.extend(map(IndexRow._make, tx.execute(_rows(some=True), values)))
         runs.extend(map(RunRow._make, tx.execute(_runs(some=True), values)))
     messages = tuple(message_rows(tx, owner_id, seq))

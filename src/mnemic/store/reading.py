@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 from sqlalchemy import (
     ColumnElement,
     Connection,
-    Row,
     Select,
     and_,
     bindparam,
@@ -33,11 +32,10 @@ from ..scope import Scope
 from . import filter_sql
 from . import schema as s
 from .owners import among, fits, owners_in, told_by
+from .schema import AnyRow, Place, chunks
 from .sound import decoding, instant, optional_instant
 
 QUOTE_CHARS = 300
-Place = tuple[int, int]
-AnyRow = Row[*tuple[Any, ...]]
 
 # The memory that superseded the one an item shows.
 _heir = s.memory.alias("heir")
@@ -107,9 +105,9 @@ _JOINED = (
 
 def items_of_versions(tx: Connection, owner_id: int, version_nos: Sequence[int]) -> dict[int, Item]:
     """The items of some versions of one owner, by version number; a missing version is left out."""
-    if not version_nos:
-        return {}
-    rows = tx.execute(_items_by_version(), {"owner": owner_id, "versions": list(version_nos)}).all()
+    rows: list[AnyRow] = []
+    for some in chunks(version_nos):
+        rows += tx.execute(_items_by_version(), {"owner": owner_id, "versions": some})
     return dict(zip((row.version_no for row in rows), _items(tx, rows), strict=True))
 
 
@@ -304,8 +302,8 @@ def _items(tx: Connection, found: Sequence[AnyRow], *, with_deletion: bool = Fal
     sources: dict[Place, Source] = {}
     deletions: dict[Place, AnyRow] = {}
     for owner_id, memory_nos in by_owner.items():
-        for i in range(0, len(memory_nos), 500):
-            values = {"owner": owner_id, "memories": memory_nos[i : i + 500]}
+        for some in chunks(memory_nos):
+            values = {"owner": owner_id, "memories": some}
             runs.update(_runs(tx, values))
             sources.update(_sources(tx, values))
             if with_deletion:

@@ -8,6 +8,9 @@ Instants are integers (microseconds since 1970, UTC). Ids that users see are `ui
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeVar
+
 from sqlalchemy import (
     BigInteger,
     Boolean,
@@ -19,6 +22,7 @@ from sqlalchemy import (
     LargeBinary,
     MetaData,
     PrimaryKeyConstraint,
+    Row,
     Table,
     Text,
     UniqueConstraint,
@@ -275,3 +279,15 @@ OWNED = (
     message_terms,
     change,
 )
+
+AnyRow = Row[*tuple[Any, ...]]
+# Where a memory lies: (owner_id, no).
+Place = tuple[int, int]
+
+_MOST_BOUND = 500
+_Bound = TypeVar("_Bound")
+
+
+def chunks(values: Sequence[_Bound]) -> Iterator[Sequence[_Bound]]:
+    """The values in order, in pieces that one statement can bind on every database."""
+    return (values[i : i + _MOST_BOUND] for i in range(0, len(values), _MOST_BOUND))

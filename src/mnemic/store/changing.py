@@ -1,0 +1,185 @@
+"""Changing memories one by one or by the scope, each function inside one write transaction.
+
+What was decided before the transaction (that a memory is there, that a text is new) is checked again here.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from sqlalchemy import Connection, delete, insert, select
+
+from ..checks import canonical_json
+from ..errors import NotFoundError
+from ..records import UNSET, Act, Claim, Embedded, Event, Kind, Revision
+from ..scope import Scope
+from ..text.normal import live_key
+from . import schema as s
+from .owners import Numbers, lock_owner
+from .rows import Values, change_row, claim_rows
+from .schema import AnyRow, Place, chunks
+from .versions import CLOSE, LATEST, OPEN, SET_KEY, claim_key, not_before, replace_version
+
+
+def revise(
+    tx: Connection,
+    tenant: str,
+    place: Place,
+    revision: Revision,
+    embedded: Embedded | None,
+    claims: Sequence[Claim],
+    act: Act,
+) -> bool:
+    """Give a believed memory a new version; False where nothing changes. `place` is (owner_id, memory_no).
+
+    `embedded` and `claims` go with a changed text; they are not looked at when it is not changed. Raises
+    `NotFoundError` for a retired memory, `DuplicateError` where the
+    new text is live under another memory of the owner.
+    """
+    owner_id, memory_no = place
+    state = lock_owner(tx, tenant, owner_id)
+    act = not_before(tx, owner_id, act)
+    row = tx.execute(OPEN, {"owner": owner_id, "memory": memory_no}).first()
+    if row is None:
+        raise NotFoundError("it was deleted; restore it before updating it")
+    changed = _changes(row, revision)
+    if not changed:
+        return False
+    numbers = Numbers(state)
+    if "text" in changed:
+        key = live_key(changed["text"], row.event_date)
+        if row.successor_no is None:
+            claim_key(tx, owner_id, memory_no, row.kind, key)
+        _replace_claims(tx, owner_id, memory_no, claims if row.kind == Kind.FACT else ())
+    replace_version(tx, numbers, row, changed, embedded if "text" in changed else None, Event.UPDATE, act)
+    numbers.save(tx)
+    return True
+
+
+def _replace_claims(tx: Connection, owner_id: int, memory_no: int, claims: Sequence[Claim]) -> None:
+    """What a memory claimed by its old words it claims no more."""
+    c = s.claim.c
+    tx.execute(delete(s.claim).where(c.owner_id == owner_id, c.memory_no == memory_no))
+    rows = list(claim_rows(claims, memory_no, owner_id))
+    if rows:
+        tx.execute(insert(s.claim), rows)
+
+
+def _changes(row: AnyRow, revision: Revision) -> Values:
+    """The version's fields that a revision really changes."""
+    wanted: Values = {}
+    if revision.text is not None:
+        wanted["text"] = revision.text
+    if revision.metadata is not None:
+        old = {} if revision.replace_metadata or row.metadata is None else json.loads(row.metadata)
+        wanted["metadata"] = canonical_json({**old, **revision.metadata})
+    if revision.expires is not UNSET:
+        wanted["expires_on"], wanted["expires_at"] = revision.expires
+    return {name: value for name, value in wanted.items() if getattr(row, name) != value}
+
+
+def retire(tx: Connection, tenant: str, place: Place, act: Act) -> None:
+    """Close a memory's open version because it was wrong or is deleted. Raises `NotFoundError` if retired."""
+    owner_id, memory_no = place
+    state = lock_owner(tx, tenant, owner_id)
+    act = not_before(tx, owner_id, act)
+    row = tx.execute(OPEN, {"owner": owner_id, "memory": memory_no}).first()
+    if row is None:
+        raise NotFoundError("it was deleted already")
+    numbers = Numbers(state)
+    tx.execute(CLOSE, {"owner": owner_id, "version": row.no, "at": act.at})
+    tx.execute(SET_KEY, {"owner": owner_id, "memory": memory_no, "key": None})
+    tx.execute(insert(s.change), change_row(owner_id, numbers, Event.DELETE, act, memory_no, closed=row.no))
+    numbers.save(tx)
+
+
+def restore(tx: Connection, tenant: str, place: Place, act: Act) -> bool:
+    """Open a retired memory's last version again; False where it was not retired.
+
+    Raises `DuplicateError` where its text is live under another memory by now.
+    """
+    owner_id, memory_no = place
+    state = lock_owner(tx, tenant, owner_id)
+    act = not_before(tx, owner_id, act)
+    row = tx.execute(LATEST, {"owner": owner_id, "memory": memory_no}).first()
+    if row is None:
+        raise NotFoundError("it has no version that could be restored")
+    if row.tx_to is None:
+        return False
+    kind = select(s.memory.c.kind).where(s.memory.c.owner_id == owner_id, s.memory.c.no == memory_no)
+    if row.successor_no is None:
+        key = live_key(row.text, row.event_date)
+        claim_key(tx, owner_id, memory_no, tx.execute(kind).scalar_one(), key)
+    numbers = Numbers(state)
+    replace_version(tx, numbers, row, {}, None, Event.RESTORE, act)
+    numbers.save(tx)
+    return True
+
+
+def retire_all(tx: Connection, scope: Scope, places: Sequence[Place], act: Act) -> list[Place]:
+    """Retire many believed memories of a scope and return the places of those retired.
+
+    Where the scope is bound to runs, a memory that was also stated outside them only loses their labels:
+    what another run said stays.
+    """
+    retired: list[Place] = []
+    for owner_id in sorted({place[0] for place in places}):
+        memory_nos = sorted(no for owner, no in places if owner == owner_id)
+        numbers = Numbers(lock_owner(tx, scope.tenant, owner_id))
+        done = not_before(tx, owner_id, act)
+        run_ids = scope.runs_of(numbers.state.owner)
+        kept = _unlabel(tx, owner_id, memory_nos, run_ids) if run_ids else set()
+        gone = [no for no in memory_nos if no not in kept]
+        changes = [change_row(owner_id, numbers, Event.NONE, done, no) for no in sorted(kept)]
+        opened = _open_numbers(tx, owner_id, gone)
+        for no in gone:
+            changes.append(change_row(owner_id, numbers, Event.DELETE, done, no, closed=opened[no]))
+        if gone:
+            tx.execute(CLOSE, [{"owner": owner_id, "version": opened[no], "at": done.at} for no in gone])
+            tx.execute(SET_KEY, [{"owner": owner_id, "memory": no, "key": None} for no in gone])
+        if changes:
+            tx.execute(insert(s.change), changes)
+        numbers.save(tx)
+        retired.extend((owner_id, no) for no in gone)
+    return retired
+
+
+def _unlabel(tx: Connection, owner_id: int, memory_nos: Sequence[int], run_ids: frozenset[str]) -> set[int]:
+    """Take the labels of `run_ids` from those memories that have others too; return these memories."""
+    label = s.memory_run.c
+    kept: set[int] = set()
+    for some in chunks(memory_nos):
+        others = select(label.memory_no).where(
+            label.owner_id == owner_id, label.memory_no.in_(some), label.run_id.not_in(run_ids)
+        )
+        kept.update(tx.execute(others).scalars())
+    for some in chunks(sorted(kept)):
+        tx.execute(
+            delete(s.memory_run).where(
+                label.owner_id == owner_id, label.memory_no.in_(some), label.run_id.in_(run_ids)
+            )
+        )
+    return kept
+
+
+def _open_numbers(tx: Connection, owner_id: int, memory_nos: Sequence[int]) -> dict[int, int]:
+    v = s.version.c
+    found: dict[int, int] = {}
+    for some in chunks(memory_nos):
+        query = select(v.memory_no, v.no).where(
+            v.owner_id == owner_id, v.memory_no.in_(some), v.tx_to.is_(None)
+        )
+        found.update({row.memory_no: row.no for row in tx.execute(query)})
+    return found
+
+
+def erase_tenant(tx: Connection, tenant: str) -> None:
+    """Remove every row of a tenant from every table; the embedding space too when the store is empty then."""
+    owners = select(s.owner.c.id).where(s.owner.c.tenant == tenant)
+    for table in reversed(s.tables.sorted_tables):
+        if table in s.OWNED:
+            tx.execute(delete(table).where(table.c.owner_id.in_(owners)))
+    tx.execute(delete(s.owner).where(s.owner.c.tenant == tenant))
+    if tx.execute(select(s.owner.c.id).limit(1)).first() is None:
+        tx.execute(delete(s.space))

@@ -1,0 +1,134 @@
+"""One version closed, the next one opened: what every change to a memory comes down to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, bindparam, insert, literal, select, update
+
+from ..errors import DuplicateError
+from ..records import Act, Embedded, Event
+from . import schema as s
+from .owners import Numbers
+from .rows import Rows, change_row, open_version
+from .schema import AnyRow, chunks
+
+_LIVE = (
+    select(s.memory.c.kind, s.memory.c.live_key, s.memory.c.no, s.memory.c.uid, s.version.c.text)
+    .join_from(
+        s.memory,
+        s.version,
+        (s.version.c.owner_id == s.memory.c.owner_id)
+        & (s.version.c.memory_no == s.memory.c.no)
+        & s.version.c.tx_to.is_(None),
+    )
+    .where(
+        s.memory.c.owner_id == bindparam("owner"),
+        s.memory.c.live_key.in_(bindparam("keys", expanding=True)),
+    )
+)
+OPEN = (
+    select(s.version, s.memory.c.uid, s.memory.c.kind)
+    .join_from(
+        s.version,
+        s.memory,
+        (s.memory.c.owner_id == s.version.c.owner_id) & (s.memory.c.no == s.version.c.memory_no),
+    )
+    .where(
+        s.version.c.owner_id == bindparam("owner"),
+        s.version.c.memory_no == bindparam("memory"),
+        s.version.c.tx_to.is_(None),
+    )
+)
+LATEST = (
+    select(s.version)
+    .where(s.version.c.owner_id == bindparam("owner"), s.version.c.memory_no == bindparam("memory"))
+    .order_by(s.version.c.number.desc())
+    .limit(1)
+)
+CLOSE = (
+    update(s.version)
+    .where(s.version.c.owner_id == bindparam("owner"), s.version.c.no == bindparam("version"))
+    .values(tx_to=bindparam("at"))
+)
+SET_KEY = (
+    update(s.memory)
+    .where(s.memory.c.owner_id == bindparam("owner"), s.memory.c.no == bindparam("memory"))
+    .values(live_key=bindparam("key"))
+)
+_LAST_AT = (
+    select(s.change.c.at)
+    .where(s.change.c.owner_id == bindparam("owner"))
+    .order_by(s.change.c.seq.desc())
+    .limit(1)
+)
+
+
+class Live(NamedTuple):
+    """A memory that holds a live key."""
+
+    memory_no: int
+    uid: str
+    text: str
+
+
+def not_before(tx: Connection, owner_id: int, act: Act) -> Act:
+    """The act, not earlier than the owner's last change: history never goes back with the clock."""
+    last = tx.execute(_LAST_AT, {"owner": owner_id}).scalar()
+    return act if last is None or last <= act.at else replace(act, at=last)
+
+
+def live_memories(tx: Connection, owner_id: int, keys: Sequence[str]) -> dict[tuple[str, str], Live]:
+    """The memories of an owner that hold one of the keys, by (kind, key)."""
+    found: dict[tuple[str, str], Live] = {}
+    for some in chunks(sorted(set(keys))):
+        for row in tx.execute(_LIVE, {"owner": owner_id, "keys": some}):
+            found[row.kind, row.live_key] = Live(row.no, row.uid, row.text)
+    return found
+
+
+def claim_key(tx: Connection, owner_id: int, memory_no: int, kind: str, key: str) -> None:
+    """Make `key` the memory's own among the live ones, or raise `DuplicateError`."""
+    other = live_memories(tx, owner_id, [key]).get((kind, key))
+    if other is not None and other.memory_no != memory_no:
+        raise DuplicateError(other.uid)
+    tx.execute(SET_KEY, {"owner": owner_id, "memory": memory_no, "key": key})
+
+
+def replace_version(
+    tx: Connection,
+    numbers: Numbers,
+    row: AnyRow,
+    changed: Mapping[str, Any],
+    embedded: Embedded | None,
+    event: Event,
+    act: Act,
+) -> None:
+    """Close a version (where it is open) and open its successor with some fields changed.
+
+    Without `embedded` the index rows of the old version are copied: its text is unchanged.
+    """
+    owner_id, new_no = numbers.state.id, numbers.next()
+    closed = row.no if row.tx_to is None else None
+    if closed is not None:
+        tx.execute(CLOSE, {"owner": owner_id, "version": closed, "at": act.at})
+    fields = {column.name: getattr(row, column.name) for column in s.version.columns}
+    opened = {**fields, **changed, "no": new_no, "number": row.number + 1, "tx_from": act.at, "tx_to": None}
+    rows = Rows()
+    if embedded is None:
+        tx.execute(insert(s.version), opened)
+        _copy_index_rows(tx, owner_id, row.no, new_no)
+    else:
+        open_version(rows, opened, embedded)
+    rows.change.append(change_row(owner_id, numbers, event, act, row.memory_no, opened=new_no, closed=closed))
+    rows.write(tx)
+
+
+def _copy_index_rows(tx: Connection, owner_id: int, old_no: int, new_no: int) -> None:
+    for table in (s.terms, s.vector):
+        names = [column.name for column in table.columns]
+        columns = [literal(new_no) if n == "version_no" else table.c[n] for n in names]
+        old = select(*columns).where(table.c.owner_id == owner_id, table.c.version_no == old_no)
+        tx.execute(insert(table).from_select(names, old))
