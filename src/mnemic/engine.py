@@ -18,7 +18,7 @@ from .errors import ConfigError, NotFoundError, ScopeError, ValidationError
 from .ingest import given
 from .ingest import messages as heard
 from .ingest.commit import claims_of, commit, packed_terms
-from .parts import Parts, off_loop
+from .parts import Parts, off_loop, on_loop
 from .recall import answers
 from .recall.search import Request, search
 from .recall.why import Question, why
@@ -74,7 +74,7 @@ class Engine:
         """Give back files and connections. Closing twice is fine; other calls afterwards raise."""
         await off_loop(self._parts.close)
         if self._parts.embedder is not None:
-            await self._parts.embedder.close()
+            await on_loop(self._parts.embedder.close())
 
     async def add(
         self,

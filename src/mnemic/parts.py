@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from datetime import tzinfo
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 
@@ -42,6 +42,11 @@ async def off_loop_model(work: Callable[[], T], /) -> T:
     return await here.off_loop(work, here.models)
 
 
+async def on_loop(work: Coroutine[Any, Any, T], /) -> T:
+    """Await what needs an event loop, on the process's own."""
+    return await runtime.current().on_loop(work)
+
+
 class Parts:
     """Store, embedder, indexes and clock of one configuration."""
 
@@ -51,7 +56,9 @@ class Parts:
         self.settings = settings
         self.clock = clock
         self.tz: tzinfo = zone(settings.timezone)
-        self.embedder: Embedder | None = open_embedder(settings.embedder, ModelSettings(off_loop_model))
+        self.embedder: Embedder | None = open_embedder(
+            settings.embedder, ModelSettings(off_loop_model, on_loop)
+        )
         self._path = store_path(settings)
         self._store: Store | None = None
         self._space: Space | None = None
@@ -105,7 +112,7 @@ class Parts:
         found = await self.space()
         if found is not None or self.embedder is None:
             return found if self.embedder is not None else None
-        background = await measure_background(self.embedder)
+        background = await self._on_loop_if_it_awaits(measure_background(self.embedder))
         name, dims = self.embedder.name, self.embedder.dims
         assert dims is not None, "an embedder that has embedded knows its dims"
         claimed = await off_loop(lambda: self._claim_space(name, dims, background))
@@ -122,10 +129,13 @@ class Parts:
         """
         if self.embedder is None or not texts:
             return None
-        vectors = await self.embedder.embed(texts, purpose)
+        vectors = await self._on_loop_if_it_awaits(self.embedder.embed(texts, purpose))
         if self._space is not None:
             _check_fit(self._space, self.embedder.name, vectors.shape[1])
         return vectors
+
+    async def _on_loop_if_it_awaits(self, work: Coroutine[Any, Any, T]) -> T:
+        return await on_loop(work) if getattr(self.embedder, "awaits", True) else await work
 
     def forget_space(self) -> None:
         """Read the space anew on next use; the store may have been emptied."""

@@ -251,6 +251,7 @@ class IndexRow(NamedTuple):
     categories: str | None
     terms: bytes
     vector: bytes | None
+    successor_no: int | None = None
 
 
 class MessageRow(NamedTuple):

@@ -25,6 +25,10 @@ WORKERS = 8
 _cancelled: contextvars.ContextVar[threading.Event | None] = contextvars.ContextVar("cancelled", default=None)
 
 
+# Set where a coroutine is stepped through by a thread that waits for it anyway.
+_blocking: contextvars.ContextVar[bool] = contextvars.ContextVar("blocking", default=False)
+
+
 def give_up_if_cancelled() -> None:
     """Raise `CancelledError` in pool work whose caller was cancelled meanwhile."""
     cancelled = _cancelled.get()
@@ -46,21 +50,26 @@ class Runtime:
 
     def submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
         """Start a coroutine on the loop with the caller's context variables."""
-        return asyncio.run_coroutine_threadsafe(work, self.loop)
+        context = contextvars.copy_context()
+        context.run(_blocking.set, False)
+        return context.run(asyncio.run_coroutine_threadsafe, work, self.loop)
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Run a coroutine and wait for it. An interrupt of the waiting thread cancels the work."""
+        """Run a coroutine and wait for it, in the calling thread as far as nothing has to be awaited.
+
+        The thread would only sleep while a worker does its work, so it does the work itself: `off_loop` calls
+        straight through, and only what is really awaited (`on_loop`) goes to the loop. Changing threads
+        three times a call costs more than a search of a small store.
+        """
         if threading.current_thread() is self._thread:
             work.close()
             raise MnemicError("A blocking Memory call inside mnemic's own loop; use AsyncMemory there.")
-        future = self.submit(work)
-        try:
-            return future.result()
-        finally:
-            future.cancel()
+        return contextvars.copy_context().run(_step_through, work)
 
     async def off_loop(self, work: Callable[[], T], pool: ThreadPoolExecutor) -> T:
-        """Run blocking work in a pool, with the caller's context variables, and wait for it."""
+        """Do blocking work off the loop, with the caller's context variables, and wait for it."""
+        if _blocking.get():
+            return work()
         context, cancelled = contextvars.copy_context(), threading.Event()
         context.run(_cancelled.set, cancelled)
         try:
@@ -68,6 +77,26 @@ class Runtime:
         except asyncio.CancelledError:
             cancelled.set()
             raise
+
+    async def on_loop(self, work: Coroutine[Any, Any, T]) -> T:
+        """Await what needs an event loop, such as a model behind a network."""
+        if not _blocking.get():
+            return await work
+        future = self.submit(work)
+        try:
+            return future.result()
+        finally:
+            future.cancel()
+
+
+def _step_through(work: Coroutine[Any, Any, T]) -> T:
+    _blocking.set(True)
+    try:
+        work.send(None)
+    except StopIteration as done:
+        return done.value  # type: ignore[no-any-return]
+    work.close()
+    raise MnemicError("A blocking call awaited something without `on_loop`; this is a fault in mnemic.")
 
 
 _lock = threading.Lock()

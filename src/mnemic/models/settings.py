@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 T = TypeVar("T")
 
@@ -13,6 +13,17 @@ class RunBlocking(Protocol):
     """Runs a blocking function off the event loop and gives back an awaitable of its result."""
 
     def __call__(self, work: Callable[[], T], /) -> Awaitable[T]: ...
+
+
+class OnLoop(Protocol):
+    """Awaits what needs a running event loop, wherever the caller runs."""
+
+    def __call__(self, work: Coroutine[Any, Any, T], /) -> Awaitable[T]: ...
+
+
+async def await_here(work: Coroutine[Any, Any, T], /) -> T:
+    """Await `work` in the running loop."""
+    return await work
 
 
 async def run_in_thread(work: Callable[[], T], /) -> T:
@@ -24,6 +35,11 @@ async def run_in_thread(work: Callable[[], T], /) -> T:
 
 @dataclass(frozen=True, slots=True)
 class ModelSettings:
-    """How adapters run: `run_blocking` carries CPU work and users' synchronous calls off the loop."""
+    """How adapters run.
+
+    `run_blocking` carries CPU work and users' synchronous calls off the loop; `on_loop` is around everything
+    that awaits sockets or users' coroutines, since a blocking caller steps through an adapter without a loop.
+    """
 
     run_blocking: RunBlocking = run_in_thread
+    on_loop: OnLoop = await_here

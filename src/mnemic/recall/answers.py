@@ -93,6 +93,7 @@ def score_details(explanation: Explanation, words: Words) -> dict[str, Any]:
         "rank": explanation.rank,
         "direct": explanation.direct,
         "same_words": explanation.same,
+        "inherited": explanation.inherited,
         "arms": {share.name: _share(share) for share in explanation.arms},
         "lifts": {share.name: _share(share) for share in explanation.lifts},
         "words": held,
@@ -105,7 +106,9 @@ def reason(explanation: Explanation, held: Sequence[str]) -> str:
     """The score in one line: what each arm and the surroundings added, and the words that matched."""
     parts = [f"{share.name} {share.contribution:.2f}" for share in explanation.arms if share.contribution > 0]
     lifted = sum(share.contribution for share in explanation.lifts)
-    if explanation.same >= explanation.direct > 0:
+    if explanation.inherited:
+        parts = [f"what it superseded {explanation.inherited:.2f}"]
+    elif explanation.same >= explanation.direct > 0:
         parts = [f"its own words {explanation.same:.2f}"]
     if lifted > 0.005:
         parts.append(f"neighbours {lifted:.2f}")

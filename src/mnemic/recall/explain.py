@@ -32,7 +32,8 @@ class Explanation:
     rank: its place in the whole ranking; where it is not eligible (masked or dead), the one it would have.
     found: whether it counts as a hit at all. cosine: raw, None without a vector of query or row. bm25: raw.
     direct: the sum of the arms' contributions, or `same` where that is higher: the share of the row's words
-    that are the query's, if it holds all of the query's. words: which words of the query (by index of their
+    that are the query's, if it holds all of the query's; or `inherited`, from the memory it superseded, where
+    that is higher still (else 0). words: which words of the query (by index of their
     group) the row holds, and `told` which ones the messages on its slot hold.
     """
 
@@ -44,6 +45,7 @@ class Explanation:
     bm25: float
     direct: float
     same: float
+    inherited: float
     arms: tuple[Share, ...]
     lifts: tuple[Share, ...]
     words: tuple[int, ...]
@@ -87,6 +89,7 @@ def explain(ranking: Ranking, snapshot: int, row: int) -> Explanation:
         bm25=float(evidence.bm25[row]),
         direct=direct,
         same=float(evidence.same[row]),
+        inherited=direct if direct > float(ranking.own[snapshot][row]) else 0.0,
         arms=tuple(_arm(ranking, name, weight, evidence, row) for name, weight in ranking.arms),
         lifts=tuple(
             _lift(name, weight, evidence, row, score, direct) for name, weight in ranking.recipe.lifts

@@ -28,8 +28,9 @@ class Hit:
 class Ranking:
     """The hits, best first, and what they came from, which `recall.explain` reads.
 
-    `arms` are the weights of the arms that could speak (their sum is 1). For each snapshot: the evidence, the
-    direct score, lift and score of every row, and which rows might be returned.
+    `arms` are the weights of the arms that could speak (their sum is 1). For each snapshot: the evidence; the
+    direct score of every row by its `own` evidence and with what it inherits; its lift and score; and which rows
+    might be returned.
     """
 
     hits: tuple[Hit, ...]
@@ -37,6 +38,7 @@ class Ranking:
     recipe: Recipe
     arms: Weights
     evidence: list[Evidence]
+    own: list[Floats]
     direct: list[Floats]
     lift: list[Floats]
     scores: list[Floats]
@@ -65,6 +67,9 @@ def rank(
     to the others, without a query vector, without any vector held or with an embedder that tells nothing
     (dense); without a word in the query (lexical).
 
+    A memory that superseded another inherits `recipe.heir` of the direct evidence for it, where that is more
+    than its own.
+
     Hits are ordered by score, then id. A score depends on the live rows and messages of all the snapshots
     together, on nothing else: not on the masks, not on the order of the snapshots or of the rows in them.
     Raises `EmbedderMismatchError` for a query vector of another length than those held.
@@ -73,12 +78,13 @@ def rank(
     speaking = [(name, weight) for name, weight in recipe.arms if any(name in e.rows for e in evidence)]
     total = sum(weight for _, weight in speaking)
     arms = tuple((name, weight / total) for name, weight in speaking)
-    direct = [_direct(e, arms) for e in evidence]
+    own = [_direct(e, arms) for e in evidence]
+    direct = [_inherited(e, found, recipe.heir) for e, found in zip(evidence, own, strict=True)]
     lift = [_lift(e, recipe) for e in evidence]
     scores = [_score(e, d, up) for e, d, up in zip(evidence, direct, lift, strict=True)]
     eligible = [mask & s.live for mask, s in zip(masks, snapshots, strict=True)]
     hits = _best(snapshots, scores, eligible, limit, recipe.floor)
-    return Ranking(hits, query, recipe, arms, evidence, direct, lift, scores, eligible)
+    return Ranking(hits, query, recipe, arms, evidence, own, direct, lift, scores, eligible)
 
 
 def _direct(evidence: Evidence, arms: Weights) -> Floats:
@@ -86,6 +92,21 @@ def _direct(evidence: Evidence, arms: Weights) -> Floats:
     for name, weight in arms:
         mean += weight * evidence.rows[name]
     return np.minimum(np.maximum(mean, evidence.same), 1.0)
+
+
+def _inherited(evidence: Evidence, own: Floats, share: float) -> Floats:
+    """What each row has of its own or inherits: "I moved to Oslo" answers what "I live in Rome" answered.
+
+    A chain of successors passes it on, each step by the same share.
+    """
+    old, new = evidence.snapshot.heirs
+    direct = own
+    for _ in range(len(old)):
+        before, direct = direct, direct.copy()
+        np.maximum.at(direct, new, share * before[old])
+        if np.array_equal(before, direct):
+            break
+    return direct
 
 
 def _lift(evidence: Evidence, recipe: Recipe) -> Floats:

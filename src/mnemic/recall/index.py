@@ -19,12 +19,13 @@ from ..records import IndexRow, MessageRow, Owner, RunRow
 from .columns import Coder, Columns, JsonKeys, Matrix
 from .lexical import Longs, Mask, Postings, Unpacked, unpack_all
 from .slots import Slots, place
-from .snapshot import CODED, NULL_INSTANT, TIMES, Snapshot
+from .snapshot import CODED, NO_MEMORY, NULL_INSTANT, TIMES, Snapshot
 
 _CHUNK = 1024
 _ROW: dict[str, DTypeLike] = {
     "memory_no": np.int64,
     "version_no": np.int64,
+    "successor_no": np.int64,
     "uid": "S36",
     "place": np.int64,
     "length": np.float64,
@@ -158,6 +159,7 @@ class ScopeIndex:
         columns["place"] = place(columns.pop("episode_no"), columns.pop("position"))
         for name in ("valid_from", "valid_to", "expires_at"):
             columns[name] = [NULL_INSTANT if at is None else at for at in columns[name]]
+        columns["successor_no"] = [NO_MEMORY if no is None else no for no in columns["successor_no"]]
         for name in CODED:
             columns[name] = self._coders[name].encode(columns[name])
         self._rows.extend(columns)

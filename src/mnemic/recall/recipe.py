@@ -27,6 +27,7 @@ class Recipe:
     talk: float = 2000.0
     unrelated: float = 0.05
     noise: float = 0.3
+    heir: float = 0.9
     floor: float = 0.01
 
 

@@ -17,6 +17,9 @@ from .slots import Slots
 
 __all__ = ["NULL_INSTANT", "Coded", "Mask", "Snapshot"]
 
+# What the successor column holds where there is none.
+NO_MEMORY = -1
+
 TIMES = ("created_at", "updated_at", "observed_at", "valid_from", "valid_to", "expires_at")
 CODED = ("kind", "role", "actor_id", "attributed_to", "expires_on", "categories", "metadata")
 _OWNER_IDS = ("user_id", "agent_id", "app_id")
@@ -106,6 +109,18 @@ class Snapshot:
         """The live row of a memory id; None where there is none."""
         found = np.flatnonzero((self.rows["uid"] == uid.encode()) & self.live)
         return int(found[0]) if len(found) else None
+
+    @cached_property
+    def heirs(self) -> tuple[Longs, Longs]:
+        """The live rows that were superseded, and the live row that superseded each."""
+        old = np.flatnonzero((self.rows["successor_no"] != NO_MEMORY) & self.live)
+        wanted = self.rows["successor_no"][old]
+        new = np.flatnonzero(np.isin(self.rows["memory_no"], wanted) & self.live) if len(old) else old
+        new = new[np.argsort(self.rows["memory_no"][new])]
+        numbers = self.rows["memory_no"][new]
+        at = np.searchsorted(numbers, wanted)
+        held = np.isin(wanted, numbers)
+        return old[held], new[at[held]]
 
     @cached_property
     def dead(self) -> bool:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from .. import runtime
 from ..errors import StoreBusyError, StoreClosedError, StoreReadOnlyError
@@ -110,6 +111,10 @@ class Store:
                 yield connection
                 if options:
                     runtime.give_up_if_cancelled()
+        except PoolTimeoutError as fault:
+            raise StoreBusyError(
+                "All connections of this process to the store were in use too long."
+            ) from fault
         except (DBAPIError, sqlite3.Error) as fault:
             orig = fault.orig if isinstance(fault, DBAPIError) else None
             raise sqlite.translate(orig or fault, self.path) from fault

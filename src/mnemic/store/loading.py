@@ -86,6 +86,7 @@ def _rows(*, some: bool) -> Select[Any]:
         v.categories,
         s.terms.c.data.label("term_data"),
         s.vector.c.data.label("vector_data"),
+        v.successor_no,
     )
     joined = (
         s.version.join(s.memory, and_(m.owner_id == v.owner_id, m.no == v.memory_no))

@@ -58,7 +58,12 @@ def make_engine(path: Path | None, pool_size: int) -> Engine:
         engine = create_engine("sqlite://", creator=connect, poolclass=StaticPool)
     else:
         engine = create_engine(
-            "sqlite://", creator=connect, poolclass=QueuePool, pool_size=pool_size, max_overflow=-1
+            "sqlite://",
+            creator=connect,
+            poolclass=QueuePool,
+            pool_size=pool_size,
+            max_overflow=0,
+            pool_timeout=BUSY_SECONDS,
         )
     event.listen(engine, "begin", _begin)
     return engine

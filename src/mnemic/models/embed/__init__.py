@@ -64,7 +64,11 @@ def open_embedder(spec: object = None, settings: ModelSettings | None = None) ->
     from .checked import CheckedEmbedder
     from .custom import CustomEmbedder
 
-    return spec if isinstance(spec, CheckedEmbedder) else CustomEmbedder(spec, settings.run_blocking)
+    return (
+        spec
+        if isinstance(spec, CheckedEmbedder)
+        else CustomEmbedder(spec, settings.run_blocking, settings.on_loop)
+    )
 
 
 async def measure_dims(embedder: Embedder) -> int:

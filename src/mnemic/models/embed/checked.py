@@ -22,7 +22,12 @@ class CheckedEmbedder(ABC):
 
     A text without anything but white space is never sent; its vector is zero. U+0000 and lone surrogates,
     which end or break a request, are replaced for embedding only.
+
+    awaits: whether `embed` needs a running event loop for anything but the `run_blocking` and `on_loop` it was
+    handed; a blocking caller steps through an adapter that does not.
     """
+
+    awaits = True
 
     def __init__(self, name: str, dims: int | None) -> None:
         self.name = name

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from mnemic.errors import ConfigError
-from mnemic.models.settings import RunBlocking
+from mnemic.models.settings import OnLoop, RunBlocking, await_here, run_in_thread
 
 from .checked import CheckedEmbedder, Purpose
 
@@ -21,10 +21,15 @@ class CustomEmbedder(CheckedEmbedder):
     The object stays the user's: closing this adapter does not close it.
     """
 
-    def __init__(self, source: object, run_blocking: RunBlocking) -> None:
+    awaits = False
+
+    def __init__(
+        self, source: object, run_blocking: RunBlocking = run_in_thread, on_loop: OnLoop = await_here
+    ) -> None:
         super().__init__(_name_of(source), _dims_of(source))
         self._encode, self._is_async = _encoder_of(source)
         self._run_blocking = run_blocking
+        self._on_loop = on_loop
 
     async def close(self) -> None:
         """Does nothing: the user's object stays open."""
@@ -34,7 +39,11 @@ class CustomEmbedder(CheckedEmbedder):
             made = self._encode(texts, purpose)
         else:
             made = await self._run_blocking(functools.partial(self._encode, texts, purpose))
-        return await made if inspect.isawaitable(made) else made
+        return await self._on_loop(_awaited(made)) if inspect.isawaitable(made) else made
+
+
+async def _awaited(made: Awaitable[object]) -> object:
+    return await made
 
 
 def _encoder_of(source: object) -> tuple[Encode, bool]:

@@ -19,6 +19,8 @@ DEFAULT_MODEL = "sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2"
 class FastEmbedder(CheckedEmbedder):
     """A fastembed model, loaded when first used. Texts over the model's window are cut by the model."""
 
+    awaits = False
+
     def __init__(self, config: EmbedderConfig, run_blocking: RunBlocking) -> None:
         if importlib.util.find_spec("fastembed") is None:
             raise MissingDependencyError("The embedder 'fastembed'", package="fastembed", extra="fastembed")

