@@ -17,6 +17,7 @@ MAX_METADATA_CHARS = 1_000_000
 MAX_CATEGORIES = 100
 MAX_INTEGER_BITS = 1024
 NO_LIMIT = 2**62
+PAGE = 20
 
 # What UTF-8 or PostgreSQL cannot hold: lone surrogates and U+0000.
 UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
@@ -68,6 +69,20 @@ def _is_visible(char: str) -> bool:
     return not char.isspace() and unicodedata.category(char) not in ("Cf", "Cc")
 
 
+def check_one_text(text: Any, data: Any) -> str | None:
+    """The text of an update: `text`, or mem0 1.x's name for it, `data`; None for neither."""
+    given_as = {"text": text, "data": data}
+    found = {check_text(value, name) for name, value in given_as.items() if value is not None}
+    if len(found) > 1:
+        raise ValidationError("text and data mean the same, and they differ; give one of them.")
+    return found.pop() if found else None
+
+
+def check_memory_id(value: Any) -> str:
+    """The id of a memory, trimmed."""
+    return check_text(value, "memory_id").strip()
+
+
 def check_query(value: Any) -> str:
     """A search query, with mem0's wording for what is wrong with it."""
     if not isinstance(value, str):
@@ -84,6 +99,15 @@ def check_count(value: Any, field: str) -> int:
     if value < 0:
         raise ValidationError(f"Invalid {field}: {value}. Must be a non-negative integer.")
     return min(value, NO_LIMIT)
+
+
+def check_page(top_k: Any, limit: Any) -> int:
+    """The page size of a call: top_k, or mem0 1.x's limit; 20 if neither is given."""
+    if top_k is not None and limit is not None and top_k != limit:
+        raise ValidationError(f"top_k ({top_k}) and limit ({limit}) mean the same; give one of them.")
+    if top_k is not None:
+        return check_count(top_k, "top_k")
+    return PAGE if limit is None else check_count(limit, "limit")
 
 
 def check_threshold(value: Any) -> float | None:

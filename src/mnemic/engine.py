@@ -6,7 +6,7 @@ Model calls are awaited here; each store transaction and all CPU work is one hop
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike, fspath
 from time import perf_counter
@@ -15,30 +15,22 @@ from uuid import uuid4
 
 from . import checks, config, filters, shapes
 from .errors import ConfigError, NotFoundError, ScopeError, ValidationError
-from .ingest import given
+from .ingest import given, propose
 from .ingest import messages as heard
-from .ingest.commit import claims_of, commit, packed_terms
+from .ingest.commit import amend, commit
 from .parts import Parts, off_loop, on_loop
 from .recall import answers
 from .recall.search import Request, search
 from .recall.why import Question, why
-from .records import UNSET, Act, Batch, Claim, Embedded, Item, Outcome, Revision
-from .scope import ID_FIELDS, Pattern, Scope, clean_id, read_scope, write_scope
+from .records import UNSET, Act, Batch, Item, Outcome, Revision
+from .scope import NO_IDS, NO_IDS_TO_DELETE, Ids, Pattern, Scope, joined_ids, read_scope, write_scope
 from .store import changing, reading
 from .store.database import Store
 from .store.reading import Listing
 from .store.schema import Place
-from .store.spaces import SpaceChangedError
 
 T = TypeVar("T")
-Ids = Mapping[str, Any]
 Filters = Mapping[str, Any]
-
-NO_IDS: Ids = dict.fromkeys(ID_FIELDS)
-NO_FILTER = (
-    "At least one filter is required to delete all memories. If you want to delete all memories,"
-    " use the `reset()` method."
-)
 
 
 class Engine:
@@ -116,33 +108,24 @@ class Engine:
         common = given.Common(checks.check_metadata(metadata), given.expiry(expiration_date, tz), told, tz)
         talk = heard.NOTHING if messages is None else heard.read_messages(messages, tz)
         if facts is not None:
-            proposals, extractor = given.given_facts(facts, talk, common), "given"
-        elif not infer:
-            proposals, extractor = given.verbatim(talk, common), "verbatim"
+            proposed = propose.as_given(facts, talk, common)
+        elif infer:
+            proposed = await off_loop(lambda: propose.as_stated(talk, common))
         else:
-            # Its rules take a fifth of a second to compile, which nobody should wait for who needs no extractor.
-            from .ingest.statements import extract
-
-            extraction = await off_loop(lambda: extract(talk, common))
-            proposals, extractor = list(extraction.proposals), "statements"
-            talk = replace(talk, rejected=(*talk.rejected, *extraction.rejected))
-        observed_at = now if told is None else told
-        batch = Batch(owner, run, observed_at, talk.messages, tuple(proposals))
+            proposed = propose.as_said(talk, common)
+        batch = Batch(owner, run, now if told is None else told, talk.messages, proposed.proposals)
         act = Act(trace_id=uuid4().hex, at=now)
 
         async def embed_and_commit() -> tuple[list[Outcome], int]:
-            vectors, space_id = await self._vectors([proposal.content.text for proposal in proposals])
+            vectors, space_id = await self._parts.vectors([p.content.text for p in proposed.proposals])
             whole = replace(batch, vectors=vectors, space_id=space_id)
             outcomes = await off_loop(lambda: commit(self._parts.store(), whole, act))
             return outcomes, 0 if vectors is None else len(vectors)
 
-        outcomes, embedded = await self._in_current_space(embed_and_commit)
-        usage = shapes.Usage(
-            llm_calls=0,
-            embedded=embedded,
-            ms=round((perf_counter() - began) * 1000, 3),
-        )
-        return shapes.add_result(batch, outcomes, talk.rejected, extractor, act.trace_id, usage)
+        outcomes, embedded = await self._parts.in_current_space(embed_and_commit)
+        ms = round((perf_counter() - began) * 1000, 3)
+        usage = shapes.Usage(llm_calls=0, embedded=embedded, ms=ms)
+        return shapes.add_result(batch, outcomes, proposed.rejected, proposed.extractor, act.trace_id, usage)
 
     async def search(
         self,
@@ -184,7 +167,7 @@ class Engine:
             found = search(self._parts.store(), self._parts.indexes, request, space_id)
             return answers.search_result(found, asked, least, explained=explain, rerank=rerank)
 
-        return await self._ask(work, query, ids, filters, _count(top_k, limit), as_of, states)
+        return await self._ask(work, query, ids, filters, checks.check_page(top_k, limit), as_of, states)
 
     async def why(
         self,
@@ -219,7 +202,7 @@ class Engine:
             question = Question(wanted, request, least, asked.words, why_not_kept)
             return shapes.why_result(why(self._parts.store(), self._parts.indexes, question, space_id))
 
-        return await self._ask(work, query, ids, filters, _count(top_k, limit), as_of, states)
+        return await self._ask(work, query, ids, filters, checks.check_page(top_k, limit), as_of, states)
 
     async def get(
         self,
@@ -235,7 +218,7 @@ class Engine:
         Ids, when given, guard the access: another owner's memory is not found.
         """
         scope = self._guard(self._ids(user_id, agent_id, app_id, run_id))
-        uid = _memory_id(memory_id)
+        uid = checks.check_memory_id(memory_id)
 
         def work() -> Item | None:
             with self._parts.store().read() as tx:
@@ -274,7 +257,7 @@ class Engine:
             include_superseded=checks.check_flag(include_superseded, "include_superseded"),
             as_of=None if as_of is None else given.read_timestamp(as_of, self._parts.tz, "as_of"),
         )
-        return await self._page(listing, _count(top_k, limit), cursor)
+        return await self._page(listing, checks.check_page(top_k, limit), cursor)
 
     async def trash(
         self,
@@ -291,7 +274,7 @@ class Engine:
         """The deleted memories of a scope with who deleted them, when and why; paged like `get_all`."""
         ids = self._ids(user_id, agent_id, app_id, run_id)
         listing = self._listing(filters, ids, only_deleted=True, show_expired=True, include_superseded=True)
-        return await self._page(listing, _count(top_k, limit), cursor)
+        return await self._page(listing, checks.check_page(top_k, limit), cursor)
 
     async def update(
         self,
@@ -317,7 +300,7 @@ class Engine:
         live under another memory of the owner, `ValidationError` when there is nothing to change.
         """
         scope = self._guard(self._ids(user_id, agent_id, app_id, run_id))
-        uid, wanted = _memory_id(memory_id), _one_text(text, data)
+        uid, wanted = checks.check_memory_id(memory_id), checks.check_one_text(text, data)
         if wanted is None and metadata is None and expiration_date is UNSET:
             raise ValidationError("At least one of text, metadata, or expiration_date must be provided.")
         expires = UNSET if expiration_date is UNSET else given.expiry(expiration_date, self._parts.tz)
@@ -327,20 +310,18 @@ class Engine:
             replace_metadata=checks.check_flag(replace_metadata, "replace_metadata"),
             expires=expires,
         )
-        vectors, space_id = await self._vectors([] if revision.text is None else [revision.text])
         act = self._act(actor, reason)
 
-        def work(store: Store, place: Place) -> bool:
-            embedded = None
-            claimed: tuple[Claim, ...] = ()
-            if revision.text is not None:
-                vector = None if vectors is None else vectors[0]
-                embedded = Embedded(packed_terms(revision.text), vector, space_id)
-                claimed = claims_of(revision.text)
-            with store.write() as tx:
-                return changing.revise(tx, self._tenant, place, revision, embedded, claimed, act)
+        async def embed_and_amend() -> bool:
+            vectors, space_id = await self._parts.vectors([] if wanted is None else [wanted])
+            vector = None if vectors is None else vectors[0]
 
-        changed = await self._at(scope, uid, work, ". Please provide a valid 'memory_id'")
+            def work(store: Store, place: Place) -> bool:
+                return amend(store, self._tenant, place, revision, vector, space_id, act)
+
+            return await self._at(scope, uid, work, ". Please provide a valid 'memory_id'")
+
+        changed = await self._parts.in_current_space(embed_and_amend)
         event = "UPDATE" if changed else "NONE"
         return {"message": "Memory updated successfully!", "id": uid, "event": event}
 
@@ -360,7 +341,7 @@ class Engine:
         Raises `NotFoundError` when there is none or it is deleted already.
         """
         scope = self._guard(self._ids(user_id, agent_id, app_id, run_id))
-        uid, act = _memory_id(memory_id), self._act(actor, reason)
+        uid, act = checks.check_memory_id(memory_id), self._act(actor, reason)
 
         def work(store: Store, place: Place) -> None:
             with store.write() as tx:
@@ -385,7 +366,7 @@ class Engine:
         Raises `NotFoundError`, or `DuplicateError` where its text is live under another memory by now.
         """
         scope = self._guard(self._ids(user_id, agent_id, app_id, run_id))
-        uid, act = _memory_id(memory_id), self._act(actor, reason)
+        uid, act = checks.check_memory_id(memory_id), self._act(actor, reason)
 
         def work(store: Store, place: Place) -> bool:
             with store.write() as tx:
@@ -414,20 +395,20 @@ class Engine:
         """
         ids = self._ids(user_id, agent_id, app_id, run_id)
         if filters is None and all(value is None for value in ids.values()):
-            raise ScopeError(NO_FILTER)
+            raise ScopeError(NO_IDS_TO_DELETE)
         listing = self._listing(filters, ids, show_expired=True, include_superseded=True)
         act = self._act(actor, reason)
         if checks.check_flag(dry_run, "dry_run"):
-            page = await self._page(listing, None, None)
-            ids_found = [item["id"] for item in page["results"]]
-            return {"message": "Nothing was deleted.", "would_delete": ids_found}
+
+            def tell() -> list[str]:
+                with self._parts.store().read() as tx:
+                    return changing.would_retire(tx, listing)
+
+            return {"message": "Nothing was deleted.", "would_delete": await off_loop(tell)}
 
         def work() -> int:
-            store = self._parts.store()
-            with store.write() as tx:
-                reading.refuse_mixed_types(tx, listing)
-                places = reading.listed_places(tx, listing)
-                return len(changing.retire_all(tx, listing.scope, places, act))
+            with self._parts.store().write() as tx:
+                return changing.retire_all(tx, listing, act)
 
         return {"message": "Memories deleted successfully!", "deleted": await off_loop(work)}
 
@@ -445,7 +426,7 @@ class Engine:
         Events are ADD, UPDATE, SUPERSEDE, DELETE, RESTORE. An unknown id has no history: an empty list.
         """
         scope = self._guard(self._ids(user_id, agent_id, app_id, run_id))
-        uid = _memory_id(memory_id)
+        uid = checks.check_memory_id(memory_id)
 
         def work() -> list[shapes.HistoryItem]:
             with self._parts.store().read() as tx:
@@ -526,11 +507,7 @@ class Engine:
     ) -> dict[str, Any]:
         """The ids of a call joined with those bound; raises `ScopeError` where they differ."""
         ids = {"user_id": user_id, "agent_id": agent_id, "app_id": app_id, "run_id": run_id}
-        cleaned = {name: None if ids[name] is None else clean_id(name, ids[name]) for name in ID_FIELDS}
-        for name, bound in self._bound.items():
-            if bound is not None and cleaned[name] not in (None, bound):
-                raise ScopeError(f"{name} is bound to {bound!r} here and cannot be {cleaned[name]!r}.")
-        return {name: self._bound[name] or cleaned[name] for name in ID_FIELDS}
+        return joined_ids(self._bound, ids)
 
     def _guard(self, ids: Ids) -> Scope:
         return Scope(self._tenant, (Pattern(**ids),))
@@ -568,15 +545,7 @@ class Engine:
 
             return await off_loop(ranked)
 
-        return await self._in_current_space(attempt)
-
-    async def _in_current_space(self, attempt: Callable[[], Awaitable[T]]) -> T:
-        """Do something for the store's embedding space; again where another process changed it meanwhile."""
-        try:
-            return await attempt()
-        except SpaceChangedError:
-            self._parts.forget_space()
-            return await attempt()
+        return await self._parts.in_current_space(attempt)
 
     def _listing(self, given_filters: Filters | None, ids: Ids, **states: Any) -> Listing:
         scope, tree = self._read_scope(given_filters, ids)
@@ -590,18 +559,8 @@ class Engine:
             reason=None if reason is None else checks.check_text(reason, "reason"),
         )
 
-    async def _vectors(self, texts: Sequence[str]) -> tuple[tuple[bytes, ...] | None, int | None]:
-        """The float32 bytes of each text's vector and the space they lie in; None without an embedder."""
-        space = await self._parts.space_for_writing() if texts else None
-        if space is None:
-            return None, None
-        vectors = await self._parts.embed(texts, "passage")
-        assert vectors is not None
-        return tuple(vector.tobytes() for vector in vectors), space.id
-
-    async def _page(self, listing: Listing, count: int | None, cursor: str | None) -> shapes.ListResult:
-        after = shapes.read_cursor(cursor)
-        page = listing if count is None else listing.page(count + 1, after)
+    async def _page(self, listing: Listing, count: int, cursor: str | None) -> shapes.ListResult:
+        page = listing.page(count + 1, shapes.read_cursor(cursor))
 
         def work() -> shapes.ListResult:
             with self._parts.store().read() as tx:
@@ -625,25 +584,3 @@ class Engine:
                 raise NotFoundError(f"Memory with id {uid} not found: {fault.message}.") from fault
 
         return await off_loop(found)
-
-
-def _count(top_k: int | None, limit: int | None) -> int:
-    """The page size of a call: top_k, or mem0 1.x's limit; 20 if neither is given."""
-    if top_k is not None and limit is not None and top_k != limit:
-        raise ValidationError(f"top_k ({top_k}) and limit ({limit}) mean the same; give one of them.")
-    if top_k is not None:
-        return checks.check_count(top_k, "top_k")
-    return 20 if limit is None else checks.check_count(limit, "limit")
-
-
-def _one_text(text: Any, data: Any) -> str | None:
-    """The text of an update: `text`, or mem0 1.x's name for it, `data`."""
-    given_as = {"text": text, "data": data}
-    found = {checks.check_text(value, name) for name, value in given_as.items() if value is not None}
-    if len(found) > 1:
-        raise ValidationError("text and data mean the same, and they differ; give one of them.")
-    return found.pop() if found else None
-
-
-def _memory_id(value: Any) -> str:
-    return checks.check_text(value, "memory_id").strip()

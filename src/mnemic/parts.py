@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from datetime import tzinfo
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -21,6 +21,7 @@ from .recall.cache import IndexCache
 from .records import Background, Space
 from .store import gate, spaces
 from .store.database import Store
+from .store.spaces import SpaceChangedError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -136,6 +137,23 @@ class Parts:
 
     async def _on_loop_if_it_awaits(self, work: Coroutine[Any, Any, T]) -> T:
         return await on_loop(work) if getattr(self.embedder, "awaits", True) else await work
+
+    async def vectors(self, texts: Sequence[str]) -> tuple[tuple[bytes, ...] | None, int | None]:
+        """The float32 bytes of each text's vector and the space they lie in; None without an embedder."""
+        space = await self.space_for_writing() if texts else None
+        if space is None:
+            return None, None
+        vectors = await self.embed(texts, "passage")
+        assert vectors is not None
+        return tuple(vector.tobytes() for vector in vectors), space.id
+
+    async def in_current_space(self, attempt: Callable[[], Awaitable[T]]) -> T:
+        """Do something for the store's embedding space; again where another process changed it meanwhile."""
+        try:
+            return await attempt()
+        except SpaceChangedError:
+            self.forget_space()
+            return await attempt()
 
     def forget_space(self) -> None:
         """Read the space anew on next use; the store may have been emptied."""

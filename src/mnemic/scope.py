@@ -19,6 +19,13 @@ MAX_ID_LENGTH = 512
 MAX_PATTERNS = 500
 MAX_ID_VALUES = 1_000
 
+Ids = Mapping[str, str | None]
+
+NO_IDS: Ids = dict.fromkeys(ID_FIELDS)
+NO_IDS_TO_DELETE = (
+    "At least one filter is required to delete all memories. If you want to delete all memories,"
+    " use the `reset()` method."
+)
 NO_ID = "At least one of 'user_id', 'agent_id', 'app_id' or 'run_id' must be provided."
 
 
@@ -77,6 +84,18 @@ def clean_id(name: str, value: object) -> str:
     if text == "*":
         raise _bad_id(name, "'*' names no one. Name the ids, or list them with 'in'.")
     return text
+
+
+def joined_ids(bound: Ids, ids: Mapping[str, object]) -> dict[str, str | None]:
+    """The ids of a call, cleaned, joined with those it is bound to; all `ID_FIELDS`, None for none.
+
+    Raises `ScopeError` for an invalid id and for one that differs from the id it is bound to.
+    """
+    given = _given(ids)
+    for name, value in given.items():
+        if bound[name] not in (None, value):
+            raise ScopeError(f"{name} is bound to {bound[name]!r} here and cannot be {value!r}.")
+    return {**bound, **given}
 
 
 def write_scope(tenant: str, ids: Mapping[str, object]) -> tuple[Owner, str]:

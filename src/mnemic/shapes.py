@@ -316,9 +316,9 @@ def add_result(
     return shape
 
 
-def list_page(items: Sequence[Item], count: int | None, total: int) -> ListResult:
+def list_page(items: Sequence[Item], count: int, total: int) -> ListResult:
     """A page of at most `count` items, of which one more than that shows that others follow."""
-    shown = items if count is None else items[:count]
+    shown = items[:count]
     more = len(shown) < len(items)
     shape = ListResult(
         results=[memory_item(item) for item in shown],

@@ -13,10 +13,11 @@ from sqlalchemy import Connection, delete, insert, select
 from ..checks import canonical_json
 from ..errors import NotFoundError
 from ..records import UNSET, Act, Claim, Embedded, Event, Kind, Revision
-from ..scope import Scope
 from ..text.normal import live_key
+from . import reading
 from . import schema as s
 from .owners import Numbers, lock_owner
+from .reading import Listing
 from .rows import Values, change_row, claim_rows
 from .schema import AnyRow, Place, chunks
 from .versions import CLOSE, LATEST, OPEN, SET_KEY, claim_key, not_before, replace_version
@@ -34,8 +35,8 @@ def revise(
     """Give a believed memory a new version; False where nothing changes. `place` is (owner_id, memory_no).
 
     `embedded` and `claims` go with a changed text; they are not looked at when it is not changed. Raises
-    `NotFoundError` for a retired memory, `DuplicateError` where the
-    new text is live under another memory of the owner.
+    `NotFoundError` for a retired memory, `DuplicateError` where the new text is live under another memory of
+    the owner.
     """
     owner_id, memory_no = place
     state = lock_owner(tx, tenant, owner_id)
@@ -117,19 +118,20 @@ def restore(tx: Connection, tenant: str, place: Place, act: Act) -> bool:
     return True
 
 
-def retire_all(tx: Connection, scope: Scope, places: Sequence[Place], act: Act) -> list[Place]:
-    """Retire many believed memories of a scope and return the places of those retired.
+def retire_all(tx: Connection, listing: Listing, act: Act) -> int:
+    """Retire the believed memories that a listing without a page lists, and return how many those were.
 
-    Where the scope is bound to runs, a memory that was also stated outside them only loses their labels:
-    what another run said stays.
+    Where its scope is bound to runs, a memory that was also stated outside them only loses their labels:
+    what another run said stays. Raises `FilterError` for a comparison across types.
     """
-    retired: list[Place] = []
-    for owner_id in sorted({place[0] for place in places}):
-        memory_nos = sorted(no for owner, no in places if owner == owner_id)
-        numbers = Numbers(lock_owner(tx, scope.tenant, owner_id))
+    reading.refuse_mixed_types(tx, listing)
+    retired = 0
+    for owner_id, memory_nos in _by_owner(reading.listed_places(tx, listing)).items():
+        numbers = Numbers(lock_owner(tx, listing.scope.tenant, owner_id))
         done = not_before(tx, owner_id, act)
-        run_ids = scope.runs_of(numbers.state.owner)
-        kept = _unlabel(tx, owner_id, memory_nos, run_ids) if run_ids else set()
+        run_ids = listing.scope.runs_of(numbers.state.owner)
+        kept = reading.stated_in_other_runs(tx, owner_id, memory_nos, run_ids)
+        _unlabel(tx, owner_id, sorted(kept), run_ids)
         gone = [no for no in memory_nos if no not in kept]
         changes = [change_row(owner_id, numbers, Event.NONE, done, no) for no in sorted(kept)]
         opened = _open_numbers(tx, owner_id, gone)
@@ -141,26 +143,39 @@ def retire_all(tx: Connection, scope: Scope, places: Sequence[Place], act: Act) 
         if changes:
             tx.execute(insert(s.change), changes)
         numbers.save(tx)
-        retired.extend((owner_id, no) for no in gone)
+        retired += len(gone)
     return retired
 
 
-def _unlabel(tx: Connection, owner_id: int, memory_nos: Sequence[int], run_ids: frozenset[str]) -> set[int]:
-    """Take the labels of `run_ids` from those memories that have others too; return these memories."""
+def would_retire(tx: Connection, listing: Listing) -> list[str]:
+    """The ids of the memories that `retire_all` would retire, newest first."""
+    reading.refuse_mixed_types(tx, listing)
+    items = reading.list_items(tx, listing)
+    owners = {item.place[1]: item.owner for item in items}
+    kept: set[Place] = set()
+    for owner_id, memory_nos in _by_owner([item.place[1:] for item in items]).items():
+        run_ids = listing.scope.runs_of(owners[owner_id])
+        others = reading.stated_in_other_runs(tx, owner_id, memory_nos, run_ids)
+        kept.update((owner_id, no) for no in others)
+    return [item.id for item in items if item.place[1:] not in kept]
+
+
+def _by_owner(places: Sequence[Place]) -> dict[int, list[int]]:
+    """The memories of each owner, both in order of their numbers."""
+    found: dict[int, list[int]] = {}
+    for owner_id, memory_no in sorted(places):
+        found.setdefault(owner_id, []).append(memory_no)
+    return found
+
+
+def _unlabel(tx: Connection, owner_id: int, memory_nos: Sequence[int], run_ids: frozenset[str]) -> None:
     label = s.memory_run.c
-    kept: set[int] = set()
     for some in chunks(memory_nos):
-        others = select(label.memory_no).where(
-            label.owner_id == owner_id, label.memory_no.in_(some), label.run_id.not_in(run_ids)
-        )
-        kept.update(tx.execute(others).scalars())
-    for some in chunks(sorted(kept)):
         tx.execute(
             delete(s.memory_run).where(
                 label.owner_id == owner_id, label.memory_no.in_(some), label.run_id.in_(run_ids)
             )
         )
-    return kept
 
 
 def _open_numbers(tx: Connection, owner_id: int, memory_nos: Sequence[int]) -> dict[int, int]:

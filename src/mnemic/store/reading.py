@@ -213,6 +213,20 @@ def listed_places(tx: Connection, listing: Listing) -> list[Place]:
     return [(row.owner_id, row.no) for row in tx.execute(query)]
 
 
+def stated_in_other_runs(
+    tx: Connection, owner_id: int, memory_nos: Sequence[int], run_ids: frozenset[str]
+) -> set[int]:
+    """Those of some memories that were stated in other runs than these too; of no runs, none."""
+    label = s.memory_run.c
+    found: set[int] = set()
+    for some in chunks(memory_nos) if run_ids else ():
+        others = select(label.memory_no).where(
+            label.owner_id == owner_id, label.memory_no.in_(some), label.run_id.not_in(run_ids)
+        )
+        found.update(tx.execute(others).scalars())
+    return found
+
+
 def matching_versions(tx: Connection, owner_id: int, condition: ColumnElement[bool]) -> set[int]:
     """The believed versions of an owner that meet a condition on their text or columns."""
     query = (

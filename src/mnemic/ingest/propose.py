@@ -1,0 +1,38 @@
+"""From what was heard, or given, to proposals: one function for each way in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ..records import Proposal, Rejected
+from .given import Common, given_facts, verbatim
+from .messages import Heard
+
+
+@dataclass(frozen=True, slots=True)
+class Proposed:
+    """What an add wants to store, what it leaves out, each with its reason, and which extractor decided."""
+
+    proposals: tuple[Proposal, ...]
+    rejected: tuple[Rejected, ...]
+    extractor: str
+
+
+def as_given(facts: Any, heard: Heard, common: Common) -> Proposed:
+    """The caller's own facts. Raises `ValidationError` as `given_facts` does."""
+    return Proposed(tuple(given_facts(facts, heard, common)), heard.rejected, "given")
+
+
+def as_said(heard: Heard, common: Common) -> Proposed:
+    """Every message word for word."""
+    return Proposed(tuple(verbatim(heard, common)), heard.rejected, "verbatim")
+
+
+def as_stated(heard: Heard, common: Common) -> Proposed:
+    """The user's own statements. Blocking."""
+    # Its rules take a fifth of a second to compile, which nobody should wait for who needs no extractor.
+    from .statements import extract
+
+    found = extract(heard, common)
+    return Proposed(found.proposals, (*heard.rejected, *found.rejected), "statements")
