@@ -363,7 +363,7 @@ def test_depth_conditions_and_values_are_bounded() -> None:
     with pytest.raises(FilterError, match="deeper than 32"):
         parse(nested(5_000), UTC)
     parse({"OR": [{"a": i} for i in range(MAX_LEAVES)]}, UTC)
-    with pytest.raises(FilterError, match="501 conditions; at most 500"):
+    with pytest.raises(FilterError, match="601 conditions; at most 600"):
         parse({"OR": [{"a": i} for i in range(MAX_LEAVES + 1)]}, UTC)
     with pytest.raises(FilterError, match="10001 values; at most 10000"):
         parse({"a": [0] * (MAX_VALUES + 1)}, UTC)

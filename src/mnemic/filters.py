@@ -38,7 +38,7 @@ from .errors import FilterError, ValidationError, nearest
 from .records import Kind
 
 MAX_DEPTH = 32
-MAX_LEAVES = 500
+MAX_LEAVES = 600
 MAX_VALUES = 10_000
 MAX_INT_BITS = 1_023
 INT64 = range(-(2**63), 2**63)
