@@ -374,3 +374,7 @@ def test_a_filter_error_is_a_value_error_with_a_code() -> None:
         parse({"a": {"near": 1}}, UTC)
     assert isinstance(caught.value, ValidationError)
     assert caught.value.error_code == "FILTER_001"
+
+
+def test_the_last_day_is_the_same_as_a_date_and_as_text() -> None:
+    assert parse({"created_at": {"lte": date.max}}, UTC) == parse({"created_at": {"lte": "9999-12-31"}}, UTC)

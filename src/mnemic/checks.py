@@ -32,6 +32,11 @@ def shown(value: Any) -> str:
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 
+def masked_url(url: str) -> str:
+    """An address for messages and logs: without user, password and query, any of which may be a secret."""
+    return re.sub(r"\?.*", "?***", re.sub(r"//[^/@]*@", "//***@", url))
+
+
 def _wrong(field: str, wanted: str, value: Any) -> ValidationError:
     return ValidationError(
         f"{field} must be {wanted}, not {type(value).__name__} {shown(value)}.", details={"field": field}

@@ -140,7 +140,7 @@ def _read(value: Any, tz: tzinfo) -> When | None:
     if isinstance(value, datetime):
         return _point(to_instant(value if value.tzinfo else value.replace(tzinfo=tz)))
     if isinstance(value, date):
-        return _span(value, value + timedelta(days=1), "day", tz)
+        return _day(value, tz)
     if isinstance(value, int | float):
         seconds = value / 1000 if abs(value) >= MILLISECONDS_FROM else value
         return _point(round(seconds * 1_000_000))
@@ -161,12 +161,15 @@ def _read_text(text: str, tz: tzinfo) -> When:
     if day is None:
         after = date(year + month // 12, month % 12 + 1, 1) if (year, month) < (9999, 12) else date.max
         return _span(date(year, month, 1), after, "month", tz)
-    first = date(year, month, day)
-    return _span(first, first + timedelta(days=1) if first < date.max else first, "day", tz)
+    return _day(date(year, month, day), tz)
 
 
 def _point(instant: Instant) -> When:
     return When(instant, instant + 1, "instant")
+
+
+def _day(day: date, tz: tzinfo) -> When:
+    return _span(day, day + timedelta(days=1) if day < date.max else day, "day", tz)
 
 
 def _span(first: date, after: date, precision: Precision, tz: tzinfo) -> When:

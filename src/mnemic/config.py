@@ -6,18 +6,20 @@ One order everywhere: arguments, then environment (`MNEMIC_...`), then the confi
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from .checks import UNSTORABLE, shown
+from .checks import UNSTORABLE, masked_url, shown
 from .errors import ConfigError, nearest
 
 ENV_PREFIX = "MNEMIC_"
 IN_MEMORY = ":memory:"
-SECRET_KEYS = frozenset({"api_key"})
+# How the names of settings end whose values are never shown.
+SECRET = re.compile(r"(?:key|secret|token|password)\Z", re.IGNORECASE)
 
 # mem0's top-level keys that mean nothing here, and what to do instead.
 FOREIGN_KEYS = {
@@ -104,9 +106,14 @@ def shown_settings(config: Config) -> list[tuple[str, str, str]]:
 
 def _masked(value: Any) -> str:
     if isinstance(value, Mapping):
-        inner = {k: "***" if k in SECRET_KEYS and v else v for k, v in value.items()}
-        return str(inner)
+        return str({key: _masked_setting(str(key), inner) for key, inner in value.items()})
     return str(value)
+
+
+def _masked_setting(name: str, value: Any) -> Any:
+    if SECRET.search(name) and value:
+        return "***"
+    return masked_url(value) if isinstance(value, str) and "://" in value else value
 
 
 def _from_environ(environ: Mapping[str, str]) -> dict[str, Any]:
@@ -151,7 +158,9 @@ def _translated(layer: Mapping[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, value in layer.items():
         if key in FOREIGN_KEYS:
-            raise ConfigError(f"{key} = {shown(value)} is not supported: {FOREIGN_KEYS[key]}.")
+            # Of a section only the provider: the rest may hold a password.
+            named = value.get("provider", "...") if isinstance(value, Mapping) else value
+            raise ConfigError(f"{key} = {shown(named)} is not supported: {FOREIGN_KEYS[key]}.")
         if key == "version":
             continue
         if key not in KEYS:
@@ -168,7 +177,7 @@ def _flat(key: str, section: Any) -> Any:
     provider = section.get("provider", "openai")
     inner = section["config"] or {}
     if not isinstance(inner, Mapping):
-        raise ConfigError(f"{key}.config must be a mapping of settings, not {shown(inner)}.")
+        raise ConfigError(f"{key}.config must be a mapping of settings, not {type(inner).__name__}.")
     renamed = {"embedding_dims": "dims", f"{provider}_base_url": "base_url"}
     return {"provider": provider, **{renamed.get(name, name): value for name, value in inner.items()}}
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
 
+from mnemic.checks import masked_url
 from mnemic.errors import ConfigError, MissingDependencyError, ModelError, ModelTimeoutError
 from mnemic.models.settings import RunBlocking
 
@@ -45,6 +46,11 @@ class EndpointConfig:
     timeout: float
     max_retries: int
     max_concurrency: int
+
+    @property
+    def place(self) -> str:
+        """The address for messages."""
+        return masked_url(self.base_url)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +90,9 @@ def normalise_base_url(url: str, option: str) -> str:
     """
     parts = urlsplit(url.strip())
     if parts.scheme not in ("http", "https") or not parts.netloc:
-        raise ConfigError(f"{option}.base_url is {url!r}; accepted: a URL as in 'http://localhost:11434/v1'.")
+        raise ConfigError(
+            f"{option}.base_url is {masked_url(url)!r}; accepted: a URL as in 'http://localhost:11434/v1'."
+        )
     path = re.sub(r"/(embeddings|chat/completions)$", "", parts.path.rstrip("/"))
     return urlunsplit((parts.scheme, parts.netloc, path or "/v1", parts.query, ""))
 
@@ -169,13 +177,13 @@ class Endpoint:
                     return Answer(await line.client.post(path, cast_to=object, body=dict(body)))
             except (TimeoutError, openai.APITimeoutError) as error:
                 raise ModelTimeoutError(
-                    f"{self._config.base_url}{path} did not answer within {self._config.timeout:g} s "
+                    f"{self._config.place}{path} did not answer within {self._config.timeout:g} s "
                     f"(option {self._config.option}.timeout)."
                 ) from error
             except openai.APIStatusError as error:
                 return self._judge(error)
             except (openai.APIResponseValidationError, json.JSONDecodeError) as error:
-                raise self._error(f"{self._config.base_url}{path} sent a reply that is no JSON.") from error
+                raise self._error(f"{self._config.place}{path} sent a reply that is no JSON.") from error
             except openai.APIConnectionError as error:
                 return _Outage(f"cannot be reached: {error.__cause__ or error}")
 
@@ -194,12 +202,12 @@ class Endpoint:
         return _Outage(f"{told} (options {self._config.option}.base_url and .model)", lasting=True)
 
     def _failed(self, outage: _Outage, tries: int, wait: float | None) -> ModelError:
-        message = f"{self._config.base_url} {outage.message}"
+        message = f"{self._config.place} {outage.message}"
         if wait is None:
             message += f" It asks to wait for {outage.wait:g} s."
         if tries > 1:
             message += f" Given up after {tries} tries."
-        return self._error(message, details={"base_url": self._config.base_url, "tries": tries})
+        return self._error(message, details={"base_url": self._config.place, "tries": tries})
 
     async def _line(self) -> _Line:
         loop = asyncio.get_running_loop()
