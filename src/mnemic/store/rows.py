@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
+from operator import itemgetter
 from typing import Any
 from uuid import uuid4
 
-from sqlalchemy import Connection, insert, text
+from sqlalchemy import Connection, Dialect, Table, insert, text
 
 from ..clock import Instant
 from ..records import Act, Batch, Claim, Embedded, Event, Message, Proposal
@@ -20,6 +22,30 @@ _LABEL = text(
     "INSERT INTO memory_run (owner_id, memory_no, run_id) VALUES (:owner_id, :memory_no, :run_id)"
     " ON CONFLICT DO NOTHING"
 )
+
+
+def insert_all(tx: Connection, table: Table, rows: Sequence[Values]) -> None:
+    """Insert rows that have a value for every column.
+
+    The statement goes to the driver as compiled text: SQLAlchemy's own handling of each value would cost
+    more than the database does.
+    """
+    if not rows:
+        return
+    statement, order = _compiled(table, tx.dialect)
+    if order is None:
+        tx.exec_driver_sql(statement, list(rows))
+    else:
+        pick = itemgetter(*order)
+        tx.exec_driver_sql(statement, [pick(row) for row in rows])
+
+
+@lru_cache(maxsize=64)
+def _compiled(table: Table, dialect: Dialect) -> tuple[str, tuple[str, ...] | None]:
+    """The insert of a table in a dialect, and the order of its parameters where they go by position."""
+    compiled = insert(table).compile(dialect=dialect)
+    order = compiled.positiontup
+    return str(compiled), None if order is None else tuple(order)
 
 
 @dataclass(slots=True)
@@ -45,12 +71,10 @@ class Rows:
             (s.vector, self.vector),
             (s.terms, self.terms),
         ):
-            if rows:
-                tx.execute(insert(table), rows)
+            insert_all(tx, table, rows)
         if self.memory_run:
             tx.execute(_LABEL, self.memory_run)
-        if self.change:
-            tx.execute(insert(s.change), self.change)
+        insert_all(tx, s.change, self.change)
 
 
 def episode_row(batch: Batch, no: int, owner_id: int, act: Act) -> Values:

@@ -22,6 +22,7 @@ from .rows import (
     claim_rows,
     episode_row,
     first_version,
+    insert_all,
     memory_row,
     message_row,
     open_version,
@@ -116,19 +117,17 @@ def _write_messages(
     owner_id = numbers.state.id
     nos = [numbers.next() for _ in batch.messages]
     verbatim = {span.message for p in batch.proposals if p.kind == "message" for span in p.spans}
-    if batch.messages:
-        rows = [
-            message_row(message, no, i, episode, owner_id, batch.observed_at)
-            for i, (message, no) in enumerate(zip(batch.messages, nos, strict=True))
-        ]
-        tx.execute(insert(s.message), rows)
+    rows = [
+        message_row(message, no, i, episode, owner_id, batch.observed_at)
+        for i, (message, no) in enumerate(zip(batch.messages, nos, strict=True))
+    ]
+    insert_all(tx, s.message, rows)
     lent = [
         {"owner_id": owner_id, "message_no": no, "data": data}
         for i, (no, data) in enumerate(zip(nos, terms.messages, strict=True))
         if i not in verbatim
     ]
-    if lent:
-        tx.execute(insert(s.message_terms), lent)
+    insert_all(tx, s.message_terms, lent)
     return nos
 
 

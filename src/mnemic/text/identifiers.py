@@ -46,8 +46,10 @@ _LONGEST_CACHED = 64
 _LONGEST_ANALYSED = 256
 _CACHED_CHUNKS = 8192
 _CACHED_READINGS = 1024
+_CACHED_CHUNKS = 16_384
 
 
+@lru_cache(maxsize=_CACHED_CHUNKS)
 def chunk_units(chunk: str) -> tuple[Unit, ...]:
     """Return the units of one chunk in order, no duplicates; never empty."""
     if len(chunk) <= _LONGEST_CACHED:

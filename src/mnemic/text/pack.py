@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import lru_cache
 from hashlib import blake2b
+from struct import pack as pack_numbers
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,9 +34,7 @@ def pack(terms: Mapping[str, int]) -> bytes:
             key = term_hash(term)
             merged[key] = merged.get(key, 0) + count
     keys = sorted(merged)
-    hashes = np.array(keys, dtype="<i8")
-    counts = np.array([min(merged[key], MAX_COUNT) for key in keys], dtype="u1")
-    return hashes.tobytes() + counts.tobytes()
+    return pack_numbers(f"<{len(keys)}q", *keys) + bytes(min(merged[key], MAX_COUNT) for key in keys)
 
 
 def unpack(blob: bytes) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:

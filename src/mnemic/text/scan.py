@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
 
@@ -103,9 +104,11 @@ def starts_sentence(prepared: str, start: int) -> bool:
     return index < 0 or prepared[index] in _SENTENCE_ENDS
 
 
-def symbols(prepared: str) -> list[str]:
-    """Return every visible character of a prepared text: what stands for a text without letters and digits."""
-    return [char for char in prepared if unicodedata.category(char) not in _UNSEEN]
+def symbols(prepared: str) -> Iterator[str]:
+    """Yield every visible character of a prepared text: what stands for a text without letters and digits."""
+    for char in prepared:
+        if unicodedata.category(char) not in _UNSEEN:
+            yield char
 
 
 _UNSEEN = frozenset(("Cc", "Cf", "Zs", "Zl", "Zp"))

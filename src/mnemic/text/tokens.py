@@ -35,7 +35,7 @@ def index_terms(text: str) -> dict[str, int]:
     """
     prepared = prepare(text)
     document = _Reading(prepared)
-    for terms in (document.terms(False), document.terms(True), iter(symbols(prepared))):
+    for terms in (document.terms(False), document.terms(True), symbols(prepared)):
         counts: dict[str, int] = {}
         for term in terms:
             counts[term] = counts.get(term, 0) + 1
@@ -64,7 +64,7 @@ def query_terms(text: str) -> tuple[tuple[str, ...], ...]:
     """
     prepared = prepare(text)
     query = _Reading(prepared)
-    for groups in (query.groups(False), query.groups(True), ((symbol,) for symbol in symbols(prepared))):
+    for groups in (query.groups(False), query.groups(True), zip(symbols(prepared))):
         found = tuple(dict.fromkeys(groups))
         if found:
             return found
