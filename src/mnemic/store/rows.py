@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from operator import itemgetter
 from typing import Any
-from uuid import uuid4
 
 from sqlalchemy import Connection, Dialect, Table, insert, text
 
 from ..clock import Instant
+from ..ids import new_id
 from ..records import Act, Batch, Claim, Embedded, Event, Message, Proposal
 from . import schema as s
 from .owners import Numbers
@@ -89,19 +89,21 @@ def episode_row(batch: Batch, no: int, owner_id: int, act: Act) -> Values:
     }
 
 
-def message_row(message: Message, no: int, position: int, episode: int, owner_id: int, at: Instant) -> Values:
-    """A message, said `at` where it has no instant of its own."""
+def message_row(
+    message: Message, no: int, position: int, episode: int, owner_id: int, observed_at: Instant, act: Act
+) -> Values:
+    """A message, said when the episode was observed where it has no instant of its own."""
     return {
         "owner_id": owner_id,
         "no": no,
-        "uid": str(uuid4()),
+        "uid": new_id(act.at),
         "episode_no": episode,
         "position": position,
         "role": message.role,
         "name": message.name,
         "content": message.content,
         "parts": message.parts,
-        "said_at": at if message.said_at is None else message.said_at,
+        "said_at": observed_at if message.said_at is None else message.said_at,
     }
 
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from uuid import uuid4
 
 from sqlalchemy import Connection, bindparam, insert, select
 
 from ..clock import Instant
+from ..ids import new_id
 from ..records import Act, Batch, BatchTerms, Claim, Embedded, Event, Outcome, Proposal
 from ..text.normal import live_key
 from . import schema as s
@@ -68,14 +68,14 @@ def add(tx: Connection, batch: Batch, terms: BatchTerms, act: Act, closes: Close
     live = live_memories(tx, state.id, keys)
     episode = numbers.next()
     tx.execute(insert(s.episode), episode_row(batch, episode, state.id, act))
-    messages = _write_messages(tx, batch, terms, episode, numbers)
+    messages = _write_messages(tx, batch, terms, episode, numbers, act)
     rows = Rows()
     outcomes: list[Outcome] = []
     added: list[tuple[int, int, Proposal]] = []
     for proposal, key, embedded in zip(batch.proposals, keys, _embedded(batch, terms), strict=True):
         found = live.get((proposal.kind, key))
         if found is None:
-            memory_no, uid = numbers.next(), str(uuid4())
+            memory_no, uid = numbers.next(), new_id(act.at)
             live[proposal.kind, key] = Live(memory_no, uid, proposal.content.text)
             rows.memory.append(memory_row(proposal, key, memory_no, uid, episode, state.id, act.at))
             first = first_version(proposal, memory_no, numbers.next(), batch.observed_at, state.id, act.at)
@@ -111,14 +111,14 @@ def _embedded(batch: Batch, terms: BatchTerms) -> Iterable[Embedded]:
 
 
 def _write_messages(
-    tx: Connection, batch: Batch, terms: BatchTerms, episode: int, numbers: Numbers
+    tx: Connection, batch: Batch, terms: BatchTerms, episode: int, numbers: Numbers, act: Act
 ) -> list[int]:
     """Write the messages; those that become memories word for word keep their terms there."""
     owner_id = numbers.state.id
     nos = [numbers.next() for _ in batch.messages]
     verbatim = {span.message for p in batch.proposals if p.kind == "message" for span in p.spans}
     rows = [
-        message_row(message, no, i, episode, owner_id, batch.observed_at)
+        message_row(message, no, i, episode, owner_id, batch.observed_at, act)
         for i, (message, no) in enumerate(zip(batch.messages, nos, strict=True))
     ]
     insert_all(tx, s.message, rows)
