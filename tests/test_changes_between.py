@@ -26,3 +26,14 @@ def test_a_dry_run_tells_what_the_deletion_then_deletes(m: Memory) -> None:
     assert told == [items["only here"]]
     assert m.delete_all(user_id="u", run_id="r1")["deleted"] == len(told)
     assert [item["memory"] for item in m.get_all(user_id="u")["results"]] == ["in both"]
+
+
+def test_a_filter_and_not_the_successor_is_named_where_the_past_is_asked_for(m: Memory) -> None:
+    m.add("I live in Oslo.", user_id="u", timestamp="2024-01-01")
+    m.add("I moved to Bergen.", user_id="u", timestamp="2025-01-01")
+    question = {"user_id": "u", "expect": "Oslo"}
+    assert "superseded" in m.why("Oslo", **question)["reason"]
+    for past in ({"as_of": "2024-06-01"}, {"include_superseded": True}):
+        verdict = m.why("Oslo", filters={"kind": "message"}, **past, **question)
+        assert verdict["missing_at"] == "eligible"
+        assert "superseded" not in verdict["reason"]

@@ -13,7 +13,9 @@ import pytest
 from mnemic import Memory
 from mnemic.errors import StoreFormatError
 from mnemic.models.fakes import HashEmbedder
+from mnemic.recall.cache import IndexCache
 from mnemic.recall.index import ScopeIndex
+from mnemic.records import Owner, OwnerState
 
 
 def texts(found: Any) -> set[str]:
@@ -80,5 +82,29 @@ def test_damage_met_while_catching_up_is_told_every_time(store_path: Path) -> No
             with pytest.raises(StoreFormatError):
                 m.search("tea", user_id="u")
         m.add(facts=["tea three"], user_id="u")
+        with pytest.raises(StoreFormatError):
+            m.search("tea", user_id="u")
+
+
+def test_least_recently_used_indexes_go_and_the_count_of_bytes_follows(m: Memory) -> None:
+    owners = [OwnerState(no, 0, Owner("t", f"u{no}")) for no in range(1, 5)]
+    size = ScopeIndex(owners[0].owner).nbytes
+    indexes = IndexCache(2 * size)
+    with m._engine._parts.store().read() as tx:
+        for state in owners:
+            indexes.refreshed(tx, [state], None)
+        assert [indexes.fresh([state]) is not None for state in owners] == [False, False, True, True]
+        indexes.clear()
+        assert indexes.fresh(owners[3:]) is None
+        assert len(indexes.refreshed(tx, owners, None)) == 4
+
+
+def test_terms_of_a_wrong_length_are_damage(store_path: Path) -> None:
+    with Memory(str(store_path), embedder="none") as m:
+        m.add(facts=["tea one"], user_id="u")
+        with closing(sqlite3.connect(store_path)) as other:
+            mine = "owner_id IN (SELECT id FROM owner WHERE user_id = 'u')"
+            other.execute(f"UPDATE terms SET data = CAST(data || x'00' AS BLOB) WHERE {mine}")
+            other.commit()
         with pytest.raises(StoreFormatError):
             m.search("tea", user_id="u")

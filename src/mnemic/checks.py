@@ -28,7 +28,7 @@ def shown(value: Any) -> str:
     try:
         text = repr(value)
     except ValueError:  # an integer of too many digits
-        text = type(value).__name__
+        text = f"a value of type {type(value).__name__} too long to show"
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 

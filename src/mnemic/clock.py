@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from .checks import shown
 from .errors import ConfigError, ValidationError
 
 Instant = int
@@ -177,8 +178,7 @@ def _span(first: date, after: date, precision: Precision, tz: tzinfo) -> When:
 
 
 def _not_a_time(value: Any, field: str) -> ValidationError:
-    shown = repr(value)[:80]
     return ValidationError(
-        f"{field} must be an ISO 8601 time, a date, a datetime or epoch seconds, not {shown}.",
+        f"{field} must be an ISO 8601 time, a date, a datetime or epoch seconds, not {shown(value)}.",
         details={"field": field},
     )

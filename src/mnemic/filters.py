@@ -33,6 +33,7 @@ from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
+from .checks import UNSTORABLE, shown
 from .clock import Instant, When, parse_day, parse_when
 from .errors import FilterError, ValidationError, nearest
 from .records import Kind
@@ -208,7 +209,7 @@ def _conditions(filters: Mapping[Any, Any], tz: tzinfo, depth: int) -> Node:
 
 def _condition(key: object, value: object, tz: tzinfo, depth: int) -> Node:
     if not isinstance(key, str):
-        raise FilterError(f"filters: keys must be strings, not {_shown(key)}.")
+        raise FilterError(f"filters: keys must be strings, not {shown(key)}.")
     name = _text(key, "filters")
     if name in LOGIC:
         return _logic(name, value, tz, depth)
@@ -235,11 +236,11 @@ def _logic(key: str, value: object, tz: tzinfo, depth: int) -> Node:
         value = [value]
     if not isinstance(value, list | tuple) or not (value or name == "AND"):
         size = "" if name == "AND" else "non-empty "
-        raise FilterError(f"{name} operator requires a {size}list of conditions, not {_shown(value)}.")
+        raise FilterError(f"{name} operator requires a {size}list of conditions, not {shown(value)}.")
     parts = []
     for item in value:
         if not isinstance(item, Mapping):
-            raise FilterError(f"{name} operator requires a list of dicts; {_shown(item)} is none.")
+            raise FilterError(f"{name} operator requires a list of dicts; {shown(item)} is none.")
         part = _conditions(item, tz, depth + 1)
         if part == EVERYTHING and name != "AND":
             raise FilterError(f"{name} operator: an empty condition would match every memory.")
@@ -259,7 +260,7 @@ def _operation(where: Field, name: str, op: object, value: object, tz: tzinfo) -
     if not isinstance(op, str) or op not in OPERATORS:
         known = nearest(op, OPERATORS) if isinstance(op, str) else ""
         raise FilterError(
-            f"{name}: unknown operator {_shown(op)}{known}; accepted are {', '.join(OPERATORS)}.",
+            f"{name}: unknown operator {shown(op)}{known}; accepted are {', '.join(OPERATORS)}.",
             suggestion=f"A condition on metadata is written as 'metadata.{op}'."
             if name == "metadata"
             else None,
@@ -346,9 +347,9 @@ def _scalar(where: Field, name: str, op: Op, value: object, tz: tzinfo) -> Scala
 def _text(value: str, name: str) -> str:
     # A plain str also of an Enum member, which drivers would bind by its own rules.
     text = str.__str__(value)
-    if "\0" in text or any("\ud800" <= char <= "\udfff" for char in text):
+    if UNSTORABLE.search(text):
         raise FilterError(
-            f"{name}: {_shown(text)} has U+0000 or half a surrogate pair, which no memory can hold."
+            f"{name}: {shown(text)} has U+0000 or half a surrogate pair, which no memory can hold."
         )
     return text
 
@@ -375,20 +376,12 @@ def _time_test(where: Field, op: Op, when: When) -> Node:
             return And((from_start, before_end))
 
 
-def _shown(value: object) -> str:
-    try:
-        return repr(value)[:80]
-    except ValueError:
-        # Python refuses to write out integers of many thousand digits.
-        return f"a value of type {type(value).__name__} too long to show"
-
-
 def _unfit(name: str, op: Op, value: object, wanted: str | None) -> FilterError:
     accepted = wanted or (
         "a string or a number" if op in ORDERING else "a string, a finite number or true/false"
     )
     return FilterError(
-        f"{name}: {op} accepts {accepted}, not {_shown(value)}.", details={"key": name, "operator": str(op)}
+        f"{name}: {op} accepts {accepted}, not {shown(value)}.", details={"key": name, "operator": str(op)}
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
@@ -43,3 +44,12 @@ class ModelSettings:
 
     run_blocking: RunBlocking = run_in_thread
     on_loop: OnLoop = await_here
+
+
+def name_of(source: object) -> str:
+    """A user's own model by its `name`, else by where its code comes from: stores and results tell it so."""
+    name = getattr(source, "name", None)
+    if isinstance(name, str) and name:
+        return name
+    kind: Any = source if inspect.isroutine(source) else type(source)
+    return f"custom:{getattr(kind, '__qualname__', type(kind).__qualname__)}"

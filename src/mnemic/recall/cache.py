@@ -35,12 +35,16 @@ class IndexCache:
         self.refreshing = threading.Lock()
         self._budget = budget
         self._indexes: OrderedDict[int, ScopeIndex] = OrderedDict()
+        # Kept as they come and go: adding up thousands of small indexes at each write would be slow.
+        self._sizes: dict[int, int] = {}
+        self._bytes = 0
         self._lock = threading.Lock()
 
     def clear(self) -> None:
         """Forget everything; the next searches load anew."""
         with self._lock:
-            self._indexes.clear()
+            for owner_id in list(self._indexes):
+                self._take_out(owner_id)
 
     def fresh(self, states: Sequence[OwnerState]) -> list[Snapshot] | None:
         """The snapshots of these owners, if all are loaded and exactly as far as the states say."""
@@ -60,7 +64,7 @@ class IndexCache:
     def _refreshed(self, tx: Connection, state: OwnerState, space_id: int | None) -> Snapshot:
         # Taken out meanwhile: an index that is half changed, or could not be, must not be found by others.
         with self._lock:
-            index = self._indexes.pop(state.id, None)
+            index = self._take_out(state.id)
         with decoding("a memory's index rows"):
             if index is None or not _catch_up(tx, index, state, space_id):
                 index = ScopeIndex(
@@ -71,17 +75,20 @@ class IndexCache:
                     state.seq,
                 )
         with self._lock:
-            self._indexes[state.id] = index
-            self._drop(keep=state.id)
+            self._put(state.id, index)
         return index.snapshot()
 
-    def _drop(self, keep: int) -> None:
-        total = sum(index.nbytes for index in self._indexes.values())
-        for owner_id in list(self._indexes):
-            if total <= self._budget:
-                break
-            if owner_id != keep:
-                total -= self._indexes.pop(owner_id).nbytes
+    def _put(self, owner_id: int, index: ScopeIndex) -> None:
+        size = index.nbytes
+        self._take_out(owner_id)
+        self._indexes[owner_id], self._sizes[owner_id] = index, size
+        self._bytes += size
+        while self._bytes > self._budget and len(self._indexes) > 1:
+            self._take_out(next(iter(self._indexes)))
+
+    def _take_out(self, owner_id: int) -> ScopeIndex | None:
+        self._bytes -= self._sizes.pop(owner_id, 0)
+        return self._indexes.pop(owner_id, None)
 
 
 def _catch_up(tx: Connection, index: ScopeIndex, state: OwnerState, space_id: int | None) -> bool:

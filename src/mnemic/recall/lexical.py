@@ -80,8 +80,13 @@ class Unpacked:
 
 
 def unpack_all(blobs: Sequence[bytes]) -> Unpacked:
-    """Unpack many blobs of `mnemic.text.pack` at once (one by one costs six times as much)."""
+    """Unpack many blobs of `mnemic.text.pack` at once (one by one costs six times as much).
+
+    Raises `ValueError` for a length that is none of a blob's.
+    """
     sizes = [len(blob) // (_HASH_BYTES + 1) for blob in blobs]
+    if sum(map(len, blobs)) != sum(sizes) * (_HASH_BYTES + 1):
+        raise ValueError(f"packed terms whose length is not a multiple of {_HASH_BYTES + 1}")
     hashes = b"".join([blob[: size * _HASH_BYTES] for blob, size in zip(blobs, sizes, strict=True)])
     counts = b"".join([blob[size * _HASH_BYTES :] for blob, size in zip(blobs, sizes, strict=True)])
     return Unpacked(

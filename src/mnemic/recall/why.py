@@ -117,11 +117,14 @@ def _ranked(
 def _eligibility(seen: Explanation, one: Stated, question: Question) -> str:
     if seen.eligible:
         return "no filter, expiry or validity stands against it"
-    if one.superseded_by is not None:
+    asked = question.request
+    at = asked.now if asked.as_of is None else asked.as_of
+    over = not asked.include_superseded and one.valid_to is not None and one.valid_to <= at
+    if over and one.superseded_by is not None:
         return f"it was superseded on {_day(one.valid_to)} by: {_short(one.superseded_by)}"
-    if one.expires_at is not None and one.expires_at <= question.request.now:
+    if not asked.show_expired and one.expires_at is not None and one.expires_at <= asked.now:
         return f"it expired on {_day(one.expires_at)}"
-    if one.valid_to is not None and one.valid_to <= question.request.now:
+    if over:
         return f"it held until {_day(one.valid_to)}"
     return "the filters, or the time asked for, leave it out"
 

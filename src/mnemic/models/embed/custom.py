@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from mnemic.errors import ConfigError
-from mnemic.models.settings import OnLoop, RunBlocking, await_here, run_in_thread
+from mnemic.models.settings import OnLoop, RunBlocking, await_here, name_of, run_in_thread
 
 from .checked import CheckedEmbedder, Purpose
 
@@ -26,7 +26,7 @@ class CustomEmbedder(CheckedEmbedder):
     def __init__(
         self, source: object, run_blocking: RunBlocking = run_in_thread, on_loop: OnLoop = await_here
     ) -> None:
-        super().__init__(_name_of(source), _dims_of(source))
+        super().__init__(name_of(source), _dims_of(source))
         self._encode, self._is_async = _encoder_of(source)
         self._run_blocking = run_blocking
         self._on_loop = on_loop
@@ -100,12 +100,3 @@ def _dims_of(source: object) -> int | None:
     if not isinstance(dims, int) or isinstance(dims, bool) or dims < 1:
         raise ConfigError(f"embedder.dims is {dims!r}; accepted: a whole number of at least 1, or None.")
     return dims
-
-
-def _name_of(source: object) -> str:
-    """The object's own `name`, else where its code comes from: the store tells embedders apart by it."""
-    name = getattr(source, "name", None)
-    if isinstance(name, str) and name:
-        return name
-    kind: Any = source if inspect.isroutine(source) else type(source)
-    return f"custom:{getattr(kind, '__qualname__', type(kind).__qualname__)}"

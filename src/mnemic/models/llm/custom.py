@@ -9,7 +9,7 @@ from typing import Any
 
 from mnemic.errors import LLMOutputError
 from mnemic.models.llm import ChatMessage, Completion
-from mnemic.models.settings import RunBlocking
+from mnemic.models.settings import RunBlocking, name_of
 
 
 class CustomLLM:
@@ -21,7 +21,7 @@ class CustomLLM:
         call: Any = complete if self._is_object else source
         self._call: Callable[..., object] = call
         self._run_blocking = run_blocking
-        self.name = _name_of(source)
+        self.name = name_of(source)
 
     async def complete(
         self, messages: Sequence[ChatMessage], schema: Mapping[str, Any] | None = None
@@ -42,11 +42,3 @@ class CustomLLM:
             f"The LLM {self.name!r} returned {type(made).__name__}; accepted: a string or a Completion.",
             raw=repr(made),
         )
-
-
-def _name_of(source: object) -> str:
-    name = getattr(source, "name", None)
-    if isinstance(name, str) and name:
-        return name
-    kind: Any = source if inspect.isroutine(source) else type(source)
-    return f"custom:{getattr(kind, '__qualname__', type(kind).__qualname__)}"
