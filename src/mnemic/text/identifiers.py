@@ -44,12 +44,10 @@ _MOST_PARTS_OF_LONG = 64
 # Longer ones are no words: they would fill the caches (64) or make the analysis slow (256).
 _LONGEST_CACHED = 64
 _LONGEST_ANALYSED = 256
-_CACHED_CHUNKS = 8192
-_CACHED_READINGS = 1024
 _CACHED_CHUNKS = 16_384
+_CACHED_READINGS = 1024
 
 
-@lru_cache(maxsize=_CACHED_CHUNKS)
 def chunk_units(chunk: str) -> tuple[Unit, ...]:
     """Return the units of one chunk in order, no duplicates; never empty."""
     if len(chunk) <= _LONGEST_CACHED:
