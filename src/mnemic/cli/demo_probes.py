@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from mnemic.memory import Memory
 
 MAY = "2024-05-15"
-HOME = "Have I moved? Where do I live?"
+HOME = "Where do I live?"
 TASTE = "Should I put coriander on the noodles?"
 SCORES = (
     "Each question comes with its best answer and the stages on the way to it. A score lies in 0 to 1: dense is"

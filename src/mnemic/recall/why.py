@@ -78,6 +78,8 @@ def _kept(said: Sequence[StoredMessage], stated: Sequence[Stated], question: Que
 
 
 def _believed(latest: Stated, believed: Sequence[Stated]) -> Stage:
+    if believed and believed[0].superseded_by is not None:
+        return Stage("believed", True, f"for the time until {_day(believed[0].valid_to)}")
     if believed:
         return Stage("believed", True, "it is the current version")
     act = {"DELETE": "deleted", "UPDATE": "changed to another text", "SUPERSEDE": "closed"}
