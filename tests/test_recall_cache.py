@@ -108,3 +108,24 @@ def test_terms_of_a_wrong_length_are_damage(store_path: Path) -> None:
             other.commit()
         with pytest.raises(StoreFormatError):
             m.search("tea", user_id="u")
+
+
+def test_a_small_owner_does_not_wait_for_anothers_index(store_path: Path) -> None:
+    with Memory(str(store_path), embedder="none") as m:
+        m.add(facts=["tea of big"], user_id="big")
+        m.add(facts=["tea of small"], user_id="small")
+        indexes, big = m._engine._parts.indexes, OwnerState(owner_id(store_path, "big"), 0, Owner("default"))
+        found: list[set[str]] = []
+        with indexes.locked([big]):
+            waiting = threading.Thread(target=lambda: found.append(texts(m.search("tea", user_id="big"))))
+            waiting.start()
+            assert texts(m.search("tea", user_id="small")) == {"tea of small"}
+            assert not found
+        waiting.join()
+        assert found == [{"tea of big"}]
+
+
+def owner_id(path: Path, user: str) -> int:
+    with closing(sqlite3.connect(path)) as raw:
+        query = "SELECT id FROM owner WHERE user_id = ? AND tenant = 'default'"
+        return int(raw.execute(query, (user,)).fetchone()[0])

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import TypeVar
 
 from sqlalchemy import Connection
@@ -24,15 +25,24 @@ T = TypeVar("T")
 RELOAD_FROM = 5_000
 
 
+class _OwnerLock:
+    """A lock that lives as long as somebody holds it or waits for it."""
+
+    __slots__ = ("__weakref__", "lock")
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+
+
 class IndexCache:
     """The ScopeIndexes of a store, by owner, least recently used ones dropped beyond a number of bytes.
 
-    An index only goes forward. Who calls `refreshed` holds `refreshing`, and took it before the transaction
+    An index only goes forward. Who calls `refreshed` holds the owners' locks, and took them before the transaction
     began: so no index can be ahead of that transaction.
     """
 
     def __init__(self, budget: int) -> None:
-        self.refreshing = threading.Lock()
+        self._owners: weakref.WeakValueDictionary[int, _OwnerLock] = weakref.WeakValueDictionary()
         self._budget = budget
         self._indexes: OrderedDict[int, ScopeIndex] = OrderedDict()
         # Kept as they come and go: adding up thousands of small indexes at each write would be slow.
@@ -45,6 +55,17 @@ class IndexCache:
         with self._lock:
             for owner_id in list(self._indexes):
                 self._take_out(owner_id)
+
+    @contextmanager
+    def locked(self, states: Sequence[OwnerState]) -> Iterator[None]:
+        """Hold the locks of these owners: nobody else takes in their changes, and no other owner waits."""
+        with self._lock:
+            locks = [self._owners.setdefault(state.id, _OwnerLock()) for state in states]
+        with ExitStack() as held:
+            # The states come in the order of their numbers, so that no two callers wait for each other.
+            for one in locks:
+                held.enter_context(one.lock)
+            yield
 
     def fresh(self, states: Sequence[OwnerState]) -> list[Snapshot] | None:
         """The snapshots of these owners, if all are loaded and exactly as far as the states say."""
@@ -117,12 +138,15 @@ def on_snapshots(
         snapshots = indexes.fresh(states)
         if snapshots is not None:
             return work(tx, states, snapshots)
-    with ExitStack() as transaction:
-        with indexes.refreshing:
-            tx = transaction.enter_context(store.read())
-            states = _states(tx, scope, space_id)
-            snapshots = indexes.refreshed(tx, states, space_id)
-        return work(tx, states, snapshots)
+    while True:
+        with ExitStack() as transaction:
+            with indexes.locked(states):
+                tx = transaction.enter_context(store.read())
+                locked, states = {state.id for state in states}, _states(tx, scope, space_id)
+                if not locked.issuperset(state.id for state in states):
+                    continue  # an owner has come meanwhile, whose lock must be taken too
+                snapshots = indexes.refreshed(tx, states, space_id)
+            return work(tx, states, snapshots)
 
 
 def _states(tx: Connection, scope: Scope, space_id: int | None) -> list[OwnerState]:
