@@ -126,3 +126,23 @@ def test_an_update_makes_claims_of_its_own(m: Memory) -> None:
     m.update(first["id"], "I live in Hangzhou.")
     [moved] = m.add("I moved to Shanghai.", user_id="ann", timestamp=MOVE)["results"]
     assert moved["supersedes"] == [first["id"]]
+
+
+def test_an_older_statement_that_arrives_late_is_filed_in_the_past(m: Memory) -> None:
+    [now] = m.add("I moved to Shanghai.", user_id="ann", timestamp=MOVE)["results"]
+    [late] = m.add("I live in Hangzhou.", user_id="ann", timestamp=HOME)["results"]
+    assert texts(m.search("where do I live", user_id="ann")) == ["I moved to Shanghai."]
+    assert texts(m.search("where do I live", user_id="ann", as_of="2024-05-01")) == ["I live in Hangzhou."]
+    filed = m.get(late["id"])
+    assert filed is not None
+    assert (filed["superseded_by"], filed["valid_to"]) == (now["id"], "2024-07-21T02:00:00+00:00")
+
+
+def test_adding_the_same_talk_again_changes_nothing(m: Memory) -> None:
+    for round_trip in range(3):
+        home = m.add("I live in Hangzhou.", user_id="ann", timestamp=HOME)["results"]
+        move = m.add("I moved to Shanghai.", user_id="ann", timestamp=MOVE)["results"]
+        if round_trip:
+            assert [home[0]["event"], move[0]["event"]] == ["NONE", "NONE"]
+        assert texts(m.search("where do I live", user_id="ann")) == ["I moved to Shanghai."]
+    assert m.get_all(user_id="ann", include_superseded=True)["total"] == 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -51,6 +51,7 @@ def statements(call: Call, folder: str) -> None:
     try:
         scores = {**measure.evaluate(path), **on_holdout(path)}
         pairs = [pair for name in (CHANGES, NEAR_MISSES) for pair in read_pairs(path / f"{name}.jsonl")]
+        pairs += [pair for name in (CHANGES, NEAR_MISSES) for pair in pairs_on_holdout(path, name)]
     except (OSError, ValueError, LookupError) as fault:
         raise ValidationError(f"{folder!r} is no folder of labelled statements: {fault}") from fault
     call.show(as_mapping(scores, try_pairs(pairs)), show_report)
@@ -73,6 +74,14 @@ def read_pairs(path: Path) -> list[Pair]:
     with path.open(encoding="utf-8") as lines:
         found = [json.loads(line) for line in lines if line.strip()]
     return [Pair(one["id"], one["lang"], one["old"], one["new"], one["closes"]) for one in found]
+
+
+def pairs_on_holdout(folder: Path, name: str) -> list[Pair]:
+    """The pairs that were written when the rules were done, under a language of their own; none without them."""
+    file = folder / f"{HOLDOUT}_{name}.jsonl"
+    if not file.exists():
+        return []
+    return [replace(pair, language=f"{pair.language} {HOLDOUT}") for pair in read_pairs(file)]
 
 
 def try_pairs(pairs: Sequence[Pair]) -> list[Closed]:
@@ -160,8 +169,8 @@ def show_report(report: Mapping[str, Any]) -> None:
     console.print(f"bars: worth keeping at least {LEAST_WORTH:.0%}, missed at most {MOST_MISSED:.0%}")
     show.paragraph(
         console,
-        "odd: cases on which the rules were developed; even: cases on which they were not; all: odd and even;"
-        " holdout: cases written afterwards, never to be used for developing",
+        "odd: cases on which the rules were developed; even: cases judged unseen at first, whose failures were read"
+        " later; all: odd and even; holdout: cases written afterwards, never to be used for developing",
     )
     console.print()
     for language, row in report["closings"].items():

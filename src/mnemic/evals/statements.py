@@ -125,7 +125,7 @@ def total(scores: Iterable[Score]) -> Score:
 
 
 def halves(cases: Sequence[Case]) -> dict[str, tuple[Case, ...]]:
-    """The cases the rules were developed on (odd numbers), those they were not (even), and all."""
+    """The cases the rules were developed on (odd numbers), those judged unseen at first (even), and all."""
     numbers = [int(re.findall(r"\d+", case.id)[-1]) for case in cases]
     return {
         "odd": tuple(case for case, number in zip(cases, numbers, strict=True) if number % 2),

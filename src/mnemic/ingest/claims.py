@@ -15,6 +15,12 @@ __all__ = ["Claim", "claims", "closes"]
 _ONE_AT_A_TIME = words("residence dwelling employer job school phone email name marital_status")
 _ONE_BY_NAME = ("my:", "date:")
 
+# One more of what one mostly has once: it takes the place of nothing.
+_ONE_MORE = re.compile(
+    r"\b(?:second|another|additional|extra|backup|spare|also|as well)\b"
+    r"|副卡|副号|小号|第二|另一|另外|备用|又[办开租买]",
+    re.IGNORECASE,
+)
 _HAN = re.compile(r"[\u4e00-\u9fff]")
 _LATIN = re.compile(r"[A-Za-z]+")
 _ASKS = re.compile(r"[?？]")
@@ -39,7 +45,9 @@ def claims(text: str) -> tuple[Claim, ...]:
         if sentence.kind != TEXT or len(said) > _LONGEST or _ASKS.search(said):
             continue
         han = len(_HAN.findall(said))
-        found.extend(_chinese(said) if han and han >= len(_LATIN.findall(said)) else _english(said))
+        read = _chinese(said) if han and han >= len(_LATIN.findall(said)) else _english(said)
+        one_more = _ONE_MORE.search(said) is not None
+        found.extend(claim for claim in read if not (one_more and claim.attribute in _ONE_AT_A_TIME))
     return tuple(dict.fromkeys(found))
 
 

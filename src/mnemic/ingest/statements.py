@@ -12,6 +12,10 @@ from .messages import Heard
 EXTRACTOR = "statements/1"
 
 
+# How chat clients call the person who speaks.
+USER_ROLES = ("user", "human")
+
+
 @dataclass(frozen=True, slots=True)
 class Extraction:
     """What is kept of a call's messages, and what is not, each with its reason."""
@@ -36,7 +40,7 @@ def extract(heard: Heard, common: Common) -> Extraction:
     rejected: list[Rejected] = []
     for at, message in enumerate(heard.messages):
         number = heard.numbers[at]
-        if message.role != "user":
+        if message.role.casefold() not in USER_ROLES:
             rejected.append(Rejected(message.content, (number,), "not_the_user"))
             continue
         for group in groups(message.content):

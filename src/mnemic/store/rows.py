@@ -212,4 +212,5 @@ def claim_rows(claims: Sequence[Claim], memory_no: int, owner_id: int) -> Iterab
             "attribute": claim.attribute,
             "value": claim.value,
             "holds": claim.holds,
+            "changes": claim.changes,
         }

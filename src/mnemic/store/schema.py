@@ -94,7 +94,7 @@ message = Table(
     UniqueConstraint("owner_id", "episode_no", "position"),
 )
 
-# The identity of one statement. `live_key` is null once it is retired or superseded.
+# The identity of one statement. `live_key` is null once it is retired; once superseded, it ends in its number.
 memory = Table(
     "memory",
     tables,
@@ -180,7 +180,8 @@ claim = Table(
     Column("attribute", Text, nullable=False),
     Column("value", Text, nullable=False),
     Column("holds", Boolean, nullable=False),
-    PrimaryKeyConstraint("owner_id", "memory_no", "attribute", "value", "holds"),
+    Column("changes", Boolean, nullable=False),
+    PrimaryKeyConstraint("owner_id", "memory_no", "attribute", "value", "holds", "changes"),
     ForeignKeyConstraint(["owner_id", "memory_no"], ["memory.owner_id", "memory.no"]),
     Index("claim_attribute", "owner_id", "attribute"),
     sqlite_with_rowid=False,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from sqlalchemy import Connection, bindparam, insert, select
 
@@ -28,11 +29,12 @@ from .rows import (
     open_version,
     support_rows,
 )
+from .schema import AnyRow
 from .versions import OPEN, SET_KEY, Live, live_memories, not_before, replace_version
 
-# The claims of memories that are current, older than a new one and not said after it.
+# The claims of other memories that are current, in the order in which they were said.
 _CLAIMED = (
-    select(s.claim)
+    select(s.claim, s.version.c.observed_at)
     .join_from(
         s.claim,
         s.version,
@@ -44,10 +46,29 @@ _CLAIMED = (
     .where(
         s.claim.c.owner_id == bindparam("owner"),
         s.claim.c.attribute.in_(bindparam("attributes", expanding=True)),
-        s.claim.c.memory_no < bindparam("memory"),
-        s.version.c.observed_at <= bindparam("said_at"),
+        s.claim.c.memory_no != bindparam("memory"),
     )
-    .order_by(s.claim.c.memory_no)
+    .order_by(s.version.c.observed_at, s.claim.c.memory_no)
+)
+# A superseded memory of the same words, for the time in which it held.
+_HELD_THEN = (
+    select(s.memory.c.no, s.memory.c.uid, s.version.c.text)
+    .join_from(
+        s.memory,
+        s.version,
+        (s.version.c.owner_id == s.memory.c.owner_id)
+        & (s.version.c.memory_no == s.memory.c.no)
+        & s.version.c.tx_to.is_(None),
+    )
+    .where(
+        s.memory.c.owner_id == bindparam("owner"),
+        s.memory.c.kind == bindparam("kind"),
+        s.memory.c.live_key > bindparam("from_key"),
+        s.memory.c.live_key < bindparam("to_key"),
+        s.version.c.observed_at <= bindparam("said_at"),
+        s.version.c.valid_to > bindparam("said_at"),
+    )
+    .limit(1)
 )
 
 # Whether a statement that makes the first claims ends one that made the second.
@@ -58,8 +79,9 @@ def add(tx: Connection, batch: Batch, terms: BatchTerms, act: Act, closes: Close
     """Store one episode and its proposals; the outcomes come in the order of the proposals.
 
     A proposal whose text is live already under its owner adds support and the run label to that memory and
-    comes back as `NONE` with its id. A new one supersedes the older memories of the owner that `closes` says
-    its claims end.
+    comes back as `NONE` with its id; so does one that repeats a superseded memory for the time in which that
+    held. A new one supersedes the older memories of the owner that `closes` says its claims end; one that
+    arrives late is itself filed as superseded by what was said after it.
     """
     state = owner_for_write(tx, batch.owner, act.at)
     act = not_before(tx, state.id, act)
@@ -73,7 +95,7 @@ def add(tx: Connection, batch: Batch, terms: BatchTerms, act: Act, closes: Close
     outcomes: list[Outcome] = []
     added: list[tuple[int, int, Proposal]] = []
     for proposal, key, embedded in zip(batch.proposals, keys, _embedded(batch, terms), strict=True):
-        found = live.get((proposal.kind, key))
+        found = live.get((proposal.kind, key)) or _held_then(tx, state.id, proposal, key, batch.observed_at)
         if found is None:
             memory_no, uid = numbers.next(), new_id(act.at)
             live[proposal.kind, key] = Live(memory_no, uid, proposal.content.text)
@@ -94,8 +116,9 @@ def add(tx: Connection, batch: Batch, terms: BatchTerms, act: Act, closes: Close
     _drop_twin_supports(rows)
     rows.write(tx)
     for i, memory_no, proposal in added:
-        said_at = batch.observed_at if proposal.said_at is None else proposal.said_at
-        ended = _supersede(tx, numbers, proposal, memory_no, said_at, act, closes)
+        ended = _meet_others(
+            tx, numbers, proposal, memory_no, _said_at(proposal, batch.observed_at), act, closes
+        )
         outcomes[i] = replace(outcomes[i], supersedes=tuple(ended))
     numbers.save(tx)
     return outcomes
@@ -137,7 +160,28 @@ def _drop_twin_supports(rows: Rows) -> None:
     rows.support = list(seen.values())
 
 
-def _supersede(
+def _said_at(proposal: Proposal, observed_at: Instant) -> Instant:
+    return observed_at if proposal.said_at is None else proposal.said_at
+
+
+def _held_then(
+    tx: Connection, owner_id: int, proposal: Proposal, key: str, observed_at: Instant
+) -> Live | None:
+    """The superseded memory that a proposal merely says again, as when an old talk is added once more."""
+    if not proposal.claims:
+        return None
+    values = {
+        "owner": owner_id,
+        "kind": proposal.kind,
+        "from_key": past_key(key, ""),
+        "to_key": past_key(key, "~"),
+        "said_at": _said_at(proposal, observed_at),
+    }
+    row = tx.execute(_HELD_THEN, values).first()
+    return None if row is None else Live(row.no, row.uid, row.text)
+
+
+def _meet_others(
     tx: Connection,
     numbers: Numbers,
     proposal: Proposal,
@@ -148,35 +192,63 @@ def _supersede(
 ) -> list[str]:
     """End the older memories that the new one contradicts, from its own start on, and link them to it.
 
-    Returns their ids. What was said later than the new one, or began later, is left alone.
+    Returns their ids. Where something that was said later contradicts the new one, it is the new one that ends:
+    it arrived late, and changes no present.
     """
+    if not proposal.claims:
+        return []
     owner_id, validity = numbers.state.id, proposal.content.validity
-    end = said_at if validity.start is None else validity.start
-    ended = []
-    for old_no, claimed in _claimed(tx, owner_id, proposal, memory_no, said_at).items():
-        row = tx.execute(OPEN, {"owner": owner_id, "memory": old_no}).one()
+    start = said_at if validity.start is None else validity.start
+    ended, late = [], False
+    for other in _claimed(tx, owner_id, proposal, memory_no):
+        row = tx.execute(OPEN, {"owner": owner_id, "memory": other.memory_no}).one()
         begun = row.observed_at if row.valid_from is None else row.valid_from
-        if begun <= end and closes(proposal.claims, claimed):
-            fields = {
-                "valid_to": end,
-                "valid_to_precision": validity.start_precision,
-                "successor_no": memory_no,
-            }
-            replace_version(tx, numbers, row, fields, None, Event.SUPERSEDE, act)
-            tx.execute(SET_KEY, {"owner": owner_id, "memory": old_no, "key": None})
-            ended.append(row.uid)
+        if other.observed_at <= said_at and other.memory_no < memory_no:
+            if begun <= start and closes(proposal.claims, other.claims):
+                _end(tx, numbers, row, start, validity.start_precision, memory_no, act)
+                ended.append(row.uid)
+        elif not late and other.observed_at > said_at and closes(other.claims, proposal.claims):
+            own = tx.execute(OPEN, {"owner": owner_id, "memory": memory_no}).one()
+            at = begun if begun > start else other.observed_at
+            _end(tx, numbers, own, at, row.valid_from_precision, other.memory_no, act)
+            late = True
     return ended
 
 
-def _claimed(
-    tx: Connection, owner_id: int, proposal: Proposal, memory_no: int, said_at: Instant
-) -> dict[int, list[Claim]]:
-    """What older current memories claim of the attributes that the new one speaks of, by memory."""
-    if not proposal.claims:
-        return {}
+def _end(
+    tx: Connection,
+    numbers: Numbers,
+    row: AnyRow,
+    at: Instant,
+    precision: str | None,
+    successor_no: int,
+    act: Act,
+) -> None:
+    """Close a memory in the world's time, and link it to its successor."""
+    fields = {"valid_to": at, "valid_to_precision": precision, "successor_no": successor_no}
+    replace_version(tx, numbers, row, fields, None, Event.SUPERSEDE, act)
+    key = past_key(live_key(row.text, row.event_date), str(row.memory_no))
+    tx.execute(SET_KEY, {"owner": numbers.state.id, "memory": row.memory_no, "key": key})
+
+
+def past_key(key: str, number: str) -> str:
+    """What a superseded memory has for a live key: no claim on its words, but a way to find it by them."""
+    return f"{key}:{number}"
+
+
+class _Claimed(NamedTuple):
+    """What a current memory claims, and when it was said."""
+
+    memory_no: int
+    observed_at: Instant
+    claims: list[Claim]
+
+
+def _claimed(tx: Connection, owner_id: int, proposal: Proposal, memory_no: int) -> list[_Claimed]:
+    """What the owner's other current memories claim of the attributes that a new one speaks of, as said."""
     attributes = sorted({claim.attribute for claim in proposal.claims})
-    values = {"owner": owner_id, "attributes": attributes, "memory": memory_no, "said_at": said_at}
-    older: dict[int, list[Claim]] = {}
-    for row in tx.execute(_CLAIMED, values):
-        older.setdefault(row.memory_no, []).append(Claim(row.attribute, row.value, row.holds))
-    return older
+    found: dict[int, _Claimed] = {}
+    for row in tx.execute(_CLAIMED, {"owner": owner_id, "attributes": attributes, "memory": memory_no}):
+        one = found.setdefault(row.memory_no, _Claimed(row.memory_no, row.observed_at, []))
+        one.claims.append(Claim(row.attribute, row.value, row.holds, row.changes))
+    return list(found.values())
