@@ -14,6 +14,7 @@ $(STAMP): pyproject.toml constraints.txt
 
 demo: $(STAMP)  ## keep a real conversation, find things in it, change one, show why
 	$(BIN)/python examples/demo.py
+	@echo "The command is $(BIN)/mnemic; 'source $(BIN)/activate' puts it on the path."
 
 check: $(STAMP)  ## format, lint, types
 	$(BIN)/ruff format --check src tests bench examples
@@ -28,7 +29,7 @@ format: $(STAMP)
 	$(BIN)/ruff check --fix src tests bench examples
 
 bench: $(STAMP)  ## speed and size against mem0 in the same run
-	$(BIN)/python bench/run.py
+	$(BIN)/python bench/run.py --suite
 
 clean:
 	rm -rf $(VENV) .venv-mem0 .mypy_cache .ruff_cache .pytest_cache .hypothesis

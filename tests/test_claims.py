@@ -167,3 +167,19 @@ def test_claims_never_fail_and_never_differ(text: str) -> None:
     assert found == claims(text)
     assert len(set(found)) == len(found)
     assert all(one.attribute and one.value == one.value.casefold() for one in found)
+
+
+@pytest.mark.parametrize("ended", ["I'm not vegetarian anymore.", "I'm not vegetarian any more."])
+def test_not_any_more_ends_it_however_it_is_spelled(ended: str) -> None:
+    assert closes(claims(ended), claims("I'm vegetarian."))
+
+
+@pytest.mark.parametrize(
+    ("old", "one_more"),
+    [
+        ("My number is 0170 5550142.", "My second number is 0170 5550199."),
+        ("我的手机号是 19900004417。", "我又办了张副卡，号码是 19900008263。"),
+    ],
+)
+def test_one_more_of_a_thing_ends_nothing(old: str, one_more: str) -> None:
+    assert not closes(claims(one_more), claims(old))

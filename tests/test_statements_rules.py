@@ -139,3 +139,18 @@ def test_plain_statements_count_only_beside_one_about_the_user() -> None:
 
 def test_numbers_of_a_sum_are_no_facts() -> None:
     assert sifted("I have 3 apples and give away 2, then buy 12. How many are left?")[0] == []
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Hallo, ich wohne in Berlin.",
+        "Guten Tag, ich habe zwei Kinder.",
+        "Hola, soy alérgico a los cacahuetes.",
+    ],
+)
+def test_a_statement_after_a_greeting_is_kept_in_every_language(said: str) -> None:
+    heard = Heard((Message("User", said),), (0,), ())
+    assert [one.content.text for one in extract(heard, Common(None, (None, None), None, UTC)).proposals] == [
+        said
+    ]

@@ -128,13 +128,13 @@ def why(verdict: shapes.WhyResult) -> None:
 
 
 def stages(console: Console, verdict: shapes.WhyResult) -> None:
-    """Every stage on one line, with the beginning of the memory's id; the words in common are left to others."""
+    """Every stage on one line, with the end of the memory's id; the words in common are left to others."""
     uid = verdict["memory_id"]
     for stage in verdict["stages"]:
         mark = {True: "yes", False: "NO", None: "-"}[stage["passed"]]
         label = f"{stage['stage']:<9}{mark:<4}"
         detail = stage["detail"].partition("; words")[0] if stage["passed"] else stage["detail"]
-        detail = detail if uid is None else detail.replace(uid, uid[:8])
+        detail = detail if uid is None else detail.replace(uid, f"…{uid[-8:]}")
         beside(console, label, fitting(detail, console.width - len(label) - 1))
 
 

@@ -229,7 +229,7 @@ _IS = match(
     r"|(?P<adjective>[\w-]+))(?P<now> now)?"
 )
 _IS_NOT = match(
-    rf"(?:i'm|i am) (?:no longer|not) (?P<a>(?:an? |the )?[\w-]+(?: [\w-]+)?)(?P<more>{NO_MORE})?"
+    rf"(?:i'm|i am) (?:no longer|not) (?P<a>(?:an? |the )?[\w-]+(?: (?!anymore\b)[\w-]+)?)(?P<more>{NO_MORE})?"
     r"|(?:(?:i|i've|i have) )?(?:gave up|given up|stopped|quit) being (?:an? )?(?P<b>[\w-]+)(?: .*)?"
 )
 _NO_WORK = words("volunteer member regular guest patient customer fan speaker mentor subscriber visitor")

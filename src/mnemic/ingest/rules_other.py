@@ -45,6 +45,14 @@ _COURTESY_WORDS = 6
 _COURTESY_CHARS = 14
 
 
+def _says_more(rest: str) -> bool:
+    """Whether a courtesy goes on after a comma with words enough for a statement: "Hallo, ich wohne in Berlin"."""
+    after = rest.lstrip()
+    if not after.startswith((",", "，", "、", "!", ":", "-", "–")):
+        return False
+    return len(_LETTER_RUN.findall(after)) >= _FEWEST_WORDS or len(_UNSPACED.findall(after)) >= _FEWEST_CHARS
+
+
 def judge(text: str) -> Verdict:
     """What a sentence of any other language is; see `Verdict`."""
     words = _LETTER_RUN.findall(text)
@@ -54,10 +62,10 @@ def judge(text: str) -> Verdict:
     short = unspaced <= _COURTESY_CHARS if unspaced else len(words) <= _COURTESY_WORDS
     if _ASKS.search(text):
         return out("question")
-    if short and _THANKS.match(text):
-        return out("thanks")
-    if short and _GREETING.match(text):
-        return out("greeting")
+    for courtesy, reason in ((_THANKS, "thanks"), (_GREETING, "greeting")):
+        opening = courtesy.match(text)
+        if short and opening is not None and not _says_more(text[opening.end() :]):
+            return out(reason)
     if _REQUEST.search(text):
         return out("request")
     letters = sum(map(len, words))
