@@ -146,3 +146,12 @@ def test_adding_the_same_talk_again_changes_nothing(m: Memory) -> None:
             assert [home[0]["event"], move[0]["event"]] == ["NONE", "NONE"]
         assert texts(m.search("where do I live", user_id="ann")) == ["I moved to Shanghai."]
     assert m.get_all(user_id="ann", include_superseded=True)["total"] == 2
+
+
+def test_saying_it_again_reopens_what_a_deleted_mistake_had_closed(m: Memory) -> None:
+    m.add("I live in Hangzhou.", user_id="ann", timestamp=HOME)
+    [mistake] = m.add("I moved to Shanghai.", user_id="ann", timestamp=MOVE)["results"]
+    m.delete(mistake["id"])
+    assert m.search("where do I live", user_id="ann")["results"] == []
+    assert m.add("I live in Hangzhou.", user_id="ann", timestamp=HOME)["results"][0]["event"] == "ADD"
+    assert texts(m.search("where do I live", user_id="ann")) == ["I live in Hangzhou."]

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from sqlalchemy import Connection, bindparam, insert, select
+from sqlalchemy import Connection, bindparam, exists, insert, select
 
 from ..clock import Instant
 from ..ids import new_id
@@ -50,7 +50,8 @@ _CLAIMED = (
     )
     .order_by(s.version.c.observed_at, s.claim.c.memory_no)
 )
-# A superseded memory of the same words, for the time in which it held.
+# A superseded memory of the same words, for the time in which it held; not one whose successor was deleted.
+_heir = s.version.alias("heir")
 _HELD_THEN = (
     select(s.memory.c.no, s.memory.c.uid, s.version.c.text)
     .join_from(
@@ -67,6 +68,13 @@ _HELD_THEN = (
         s.memory.c.live_key < bindparam("to_key"),
         s.version.c.observed_at <= bindparam("said_at"),
         s.version.c.valid_to > bindparam("said_at"),
+        exists()
+        .where(
+            _heir.c.owner_id == s.version.c.owner_id,
+            _heir.c.memory_no == s.version.c.successor_no,
+            _heir.c.tx_to.is_(None),
+        )
+        .is_(True),
     )
     .limit(1)
 )
