@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from conftest import RunPython
-from mnemic import AsyncMemory, Memory
+from mnemic import AsyncMemory, Memory, StoreFormatError
 from mnemic.models.fakes import HashEmbedder
 
 FORK_UNDER_LOAD = """
@@ -75,3 +75,13 @@ def test_a_call_that_is_cancelled_while_it_waits_for_the_store_stores_nothing(st
             return (await m.get_all(user_id="u1"))["total"]
 
     assert asyncio.run(use()) == 0
+
+
+def test_another_programs_database_stays_as_it_is_to_the_byte(tmp_path: Path) -> None:
+    path = tmp_path / "other.db"
+    with closing(sqlite3.connect(path)) as other:
+        other.executescript("CREATE TABLE notes (body TEXT); INSERT INTO notes VALUES ('mine');")
+    before = path.read_bytes()
+    with pytest.raises(StoreFormatError):
+        Memory(str(path), embedder="none")
+    assert path.read_bytes() == before

@@ -18,6 +18,7 @@ from ..errors import (
     StoreFullError,
     StoreReadOnlyError,
 )
+from .schema import OWNED
 from .sound import decoding
 
 BUSY_SECONDS = 30.0
@@ -72,7 +73,7 @@ def make_engine(path: Path | None, pool_size: int) -> Engine:
 def _set_up(connection: sqlite3.Connection, *, in_file: bool) -> None:
     connection.create_function("mnemic_casefold", 1, _casefold, deterministic=True)
     pragmas = ["foreign_keys=ON", "synchronous=FULL", "temp_store=MEMORY", "cache_size=-16000"]
-    if in_file:
+    if in_file and not _is_foreign(connection):
         # Once its pages are in the file, the log is cut back, so that its size tells when it has grown again.
         log = [f"wal_autocheckpoint={WAL_PAGES}", f"journal_size_limit={CHECKPOINT_BYTES // 2}"]
         pragmas = ["journal_mode=WAL", *log, *pragmas]
@@ -80,6 +81,15 @@ def _set_up(connection: sqlite3.Connection, *, in_file: bool) -> None:
     with decoding("the schema"):
         for pragma in pragmas:
             connection.execute(f"PRAGMA {pragma}")
+
+
+def _is_foreign(connection: sqlite3.Connection) -> bool:
+    """Whether the file holds another program's tables: it will be refused, and must stay as it is."""
+    with decoding("the schema"):
+        names = {
+            name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+        }
+    return bool(names) and not names >= {table.name for table in OWNED}
 
 
 def _casefold(text: Any) -> Any:
