@@ -94,12 +94,16 @@ def load(given: Mapping[str, Any], environ: Mapping[str, str] = os.environ) -> C
 
 
 def shown_settings(config: Config) -> list[tuple[str, str, str]]:
-    """Each setting as (name, value, source), secrets masked."""
+    """Each setting as (name, value in force, source), secrets masked."""
+    from .models.embed import best_installed
+
     rows = []
     for key in KEYS:
         value = getattr(config, key)
-        if key == "store" and value is None:
+        if value is None and key == "store":
             value = store_path(config)
+        elif value is None:
+            value = {"embedder": best_installed(), "timezone": "UTC"}.get(key)
         rows.append((key, _masked(value), config.sources.get(key, "default")))
     return rows
 

