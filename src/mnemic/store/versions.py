@@ -15,19 +15,19 @@ from .owners import Numbers
 from .rows import Rows, change_row, open_version
 from .schema import AnyRow, chunks
 
-_LIVE = (
-    select(s.memory.c.kind, s.memory.c.live_key, s.memory.c.no, s.memory.c.uid, s.version.c.text)
-    .join_from(
-        s.memory,
-        s.version,
-        (s.version.c.owner_id == s.memory.c.owner_id)
-        & (s.version.c.memory_no == s.memory.c.no)
-        & s.version.c.tx_to.is_(None),
-    )
-    .where(
-        s.memory.c.owner_id == bindparam("owner"),
-        s.memory.c.live_key.in_(bindparam("keys", expanding=True)),
-    )
+# A memory with the version of it that is believed.
+BELIEVED = select(
+    s.memory.c.kind, s.memory.c.live_key, s.memory.c.no, s.memory.c.uid, s.version.c.text
+).join_from(
+    s.memory,
+    s.version,
+    (s.version.c.owner_id == s.memory.c.owner_id)
+    & (s.version.c.memory_no == s.memory.c.no)
+    & s.version.c.tx_to.is_(None),
+)
+_LIVE = BELIEVED.where(
+    s.memory.c.owner_id == bindparam("owner"),
+    s.memory.c.live_key.in_(bindparam("keys", expanding=True)),
 )
 OPEN = (
     select(s.version, s.memory.c.uid, s.memory.c.kind)

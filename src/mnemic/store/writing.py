@@ -30,7 +30,7 @@ from .rows import (
     support_rows,
 )
 from .schema import AnyRow
-from .versions import OPEN, SET_KEY, Live, live_memories, not_before, replace_version
+from .versions import BELIEVED, OPEN, SET_KEY, Live, live_memories, not_before, replace_version
 
 # The claims of other memories that are current, in the order in which they were said.
 _CLAIMED = (
@@ -52,32 +52,21 @@ _CLAIMED = (
 )
 # A superseded memory of the same words, for the time in which it held; not one whose successor was deleted.
 _heir = s.version.alias("heir")
-_HELD_THEN = (
-    select(s.memory.c.no, s.memory.c.uid, s.version.c.text)
-    .join_from(
-        s.memory,
-        s.version,
-        (s.version.c.owner_id == s.memory.c.owner_id)
-        & (s.version.c.memory_no == s.memory.c.no)
-        & s.version.c.tx_to.is_(None),
-    )
+_HELD_THEN = BELIEVED.where(
+    s.memory.c.owner_id == bindparam("owner"),
+    s.memory.c.kind == bindparam("kind"),
+    s.memory.c.live_key > bindparam("from_key"),
+    s.memory.c.live_key < bindparam("to_key"),
+    s.version.c.observed_at <= bindparam("said_at"),
+    s.version.c.valid_to > bindparam("said_at"),
+    exists()
     .where(
-        s.memory.c.owner_id == bindparam("owner"),
-        s.memory.c.kind == bindparam("kind"),
-        s.memory.c.live_key > bindparam("from_key"),
-        s.memory.c.live_key < bindparam("to_key"),
-        s.version.c.observed_at <= bindparam("said_at"),
-        s.version.c.valid_to > bindparam("said_at"),
-        exists()
-        .where(
-            _heir.c.owner_id == s.version.c.owner_id,
-            _heir.c.memory_no == s.version.c.successor_no,
-            _heir.c.tx_to.is_(None),
-        )
-        .is_(True),
+        _heir.c.owner_id == s.version.c.owner_id,
+        _heir.c.memory_no == s.version.c.successor_no,
+        _heir.c.tx_to.is_(None),
     )
-    .limit(1)
-)
+    .is_(True),
+).limit(1)
 
 # Whether a statement that makes the first claims ends one that made the second.
 Closes = Callable[[Sequence[Claim], Sequence[Claim]], bool]
