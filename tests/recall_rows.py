@@ -67,4 +67,16 @@ def everything(*snapshots: Snapshot) -> list[np.ndarray]:
 
 def scored(ranking: Ranking) -> list[tuple[str, float]]:
     """The hits as (id, score)."""
-    return [(ranking.evidence[hit.snapshot].snapshot.row_id(hit.row), hit.score) for hit in ranking.hits]
+    return [(row_id(ranking.evidence[hit.snapshot].snapshot, hit.row), hit.score) for hit in ranking.hits]
+
+
+def row_id(snapshot: Snapshot, at: int) -> str:
+    """The memory id of a row."""
+    uid: bytes = snapshot.rows["uid"][at]
+    return uid.decode()
+
+
+def row_of(snapshot: Snapshot, uid: str) -> int | None:
+    """The live row of a memory id; None where there is none."""
+    found = np.flatnonzero((snapshot.rows["uid"] == uid.encode()) & snapshot.live)
+    return int(found[0]) if len(found) else None

@@ -14,7 +14,7 @@ from mnemic.recall.fuse import rank
 from mnemic.recall.index import ScopeIndex
 from mnemic.recall.snapshot import NULL_INSTANT, Snapshot
 from mnemic.records import IndexRow, MessageRow, Owner, RunRow
-from recall_rows import OWNER, everything, message, query, row, scored
+from recall_rows import OWNER, everything, message, query, row, row_id, row_of, scored
 
 WORDS = ["tea", "Tee", "茶", "чай", "ERR-7731", "🙂", "don't", "a\nb"]
 DIMS = 5
@@ -113,7 +113,7 @@ def described(snapshot: Snapshot) -> dict[str, object]:
             coded = snapshot.metadata_key(key)
             seen.append("absent" if coded.codes[r] < 0 else json.dumps(coded.values[coded.codes[r]]))
         seen += [bool(snapshot.runs(run)[r]) for run in ("r1", "r2", "r3")]
-        found[snapshot.row_id(r)] = seen
+        found[row_id(snapshot, r)] = seen
     return found
 
 
@@ -204,7 +204,7 @@ def test_columns_are_what_filters_ask_for() -> None:
         [False, True],
         [False, False],
     ]
-    assert (seen.row_of("00000002"), seen.row_of("nobody"), seen.row_id(0)) == (1, None, "00000001")
+    assert (row_of(seen, "00000002"), row_of(seen, "nobody"), row_id(seen, 0)) == (1, None, "00000001")
     with pytest.raises(KeyError):
         seen.column("metadata")
 
@@ -214,7 +214,7 @@ def test_ids_of_any_length_and_script_are_kept() -> None:
     index = ScopeIndex(OWNER, [row(1, "tea", uid="é")])
     assert index.apply([row(2, "tea", uid=long)], [], [], [], 1)
     seen = index.snapshot()
-    assert [seen.row_id(0), seen.row_id(1), seen.row_of(long)] == ["é", long, 1]
+    assert [row_id(seen, 0), row_id(seen, 1), row_of(seen, long)] == ["é", long, 1]
 
 
 def test_what_cannot_be_applied_is_refused_and_changes_nothing() -> None:

@@ -20,7 +20,7 @@ from mnemic.recall.recipe import DEFAULT, Recipe
 from mnemic.recall.snapshot import Snapshot
 from mnemic.records import Background, IndexRow, Owner
 from mnemic.text import pack, tokens
-from recall_rows import OWNER, everything, message, query, row, scored
+from recall_rows import OWNER, everything, message, query, row, row_id, scored
 
 WORDS = ["tea", "cup", "茶", "чай", "ERR-7731", "🙂", "don't"]
 E5 = Background(mean=0.752, high=0.837, same=0.858, own=0.958)
@@ -218,7 +218,7 @@ def test_scores_depend_on_the_rows_seen_and_on_nothing_else(mine, yours, wanted,
         np.array(data.draw(st.lists(st.booleans(), min_size=s.n, max_size=s.n)), np.bool_) for s in (one, two)
     ]
     allowed = {
-        s.row_id(r) for s, mask in zip((one, two), masks, strict=True) for r in np.flatnonzero(mask).tolist()
+        row_id(s, r) for s, mask in zip((one, two), masks, strict=True) for r in np.flatnonzero(mask).tolist()
     }
     masked = scored(rank([one, two], q, masks, 50))
     assert masked == [hit for hit in scored(both) if hit[0] in allowed]

@@ -100,16 +100,6 @@ class Snapshot:
         """The version behind each row."""
         return self.rows["version_no"]
 
-    def row_id(self, row: int) -> str:
-        """The memory id of a row."""
-        uid: bytes = self.rows["uid"][row]
-        return uid.decode()
-
-    def row_of(self, uid: str) -> int | None:
-        """The live row of a memory id; None where there is none."""
-        found = np.flatnonzero((self.rows["uid"] == uid.encode()) & self.live)
-        return int(found[0]) if len(found) else None
-
     @cached_property
     def heirs(self) -> tuple[Longs, Longs]:
         """The live rows that were superseded, and the live row that superseded each."""
