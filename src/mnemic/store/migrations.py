@@ -28,7 +28,12 @@ def create(tx: Connection) -> None:
     tx.execute(insert(schema.meta), rows)
 
 
-MIGRATIONS: tuple[Migration, ...] = (create,)
+def keep_replays(tx: Connection) -> None:
+    """Version 2: the results of calls with an idempotency key."""
+    schema.replay.create(tx, checkfirst=True)
+
+
+MIGRATIONS: tuple[Migration, ...] = (create, keep_replays)
 
 
 def schema_version(tx: Connection) -> int:
@@ -39,7 +44,7 @@ def schema_version(tx: Connection) -> int:
     names = set(inspect(tx).get_table_names())
     if not names:
         return 0
-    if not names >= {table.name for table in (schema.meta, schema.owner, *schema.OWNED)}:
+    if not names >= {table.name for table in schema.MARKS}:
         raise StoreFormatError(
             "This database holds the tables of another program, so mnemic leaves it alone."
         )

@@ -267,6 +267,25 @@ change = Table(
     sqlite_with_rowid=False,
 )
 
+# The first result of a call that was given an idempotency key, for those who call again with it.
+replay = Table(
+    "replay",
+    tables,
+    _owner(),
+    Column("key", Text, nullable=False),
+    Column("fingerprint", Text, nullable=False),
+    Column("result", Text, nullable=False),
+    Column("trace_id", Text, nullable=False),
+    Column("at", BigInteger, nullable=False),
+    PrimaryKeyConstraint("owner_id", "key"),
+    Index("replay_trace", "owner_id", "trace_id"),
+    Index("replay_at", "owner_id", "at"),
+    sqlite_with_rowid=False,
+)
+
+# By these a database is known as a store of ours, of whatever version.
+MARKS = (meta, owner, episode, message, memory, version)
+
 OWNED = (
     episode,
     message,
@@ -279,6 +298,7 @@ OWNED = (
     terms,
     message_terms,
     change,
+    replay,
 )
 
 AnyRow = Row[*tuple[Any, ...]]

@@ -18,7 +18,7 @@ from ..errors import (
     StoreFullError,
     StoreReadOnlyError,
 )
-from .schema import OWNED
+from .schema import MARKS
 from .sound import decoding
 
 BUSY_SECONDS = 30.0
@@ -89,7 +89,7 @@ def _is_foreign(connection: sqlite3.Connection) -> bool:
         names = {
             name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
         }
-    return bool(names) and not names >= {table.name for table in OWNED}
+    return bool(names) and not names >= {table.name for table in MARKS}
 
 
 def _casefold(text: Any) -> Any:

@@ -1,0 +1,147 @@
+"""What every verb stands on: the parts, the ids bound, and how arguments become scopes, listings and acts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from os import PathLike, fspath
+from typing import Any, Self, TypeVar
+from uuid import uuid4
+
+from . import checks, config, filters, shapes
+from .errors import ConfigError, NotFoundError
+from .ingest import given
+from .parts import Parts, off_loop, on_loop
+from .recall import answers
+from .recall.search import Request
+from .records import Act
+from .scope import NO_IDS, Ids, Pattern, Scope, joined_ids, read_scope
+from .store import reading
+from .store.database import Store
+from .store.reading import Listing
+from .store.schema import Place
+
+T = TypeVar("T")
+Filters = Mapping[str, Any]
+
+
+class Bound:
+    """One set of parts, bound to ids or not."""
+
+    def __init__(self, parts: Parts, bound: Ids = NO_IDS) -> None:
+        self._parts = parts
+        self._bound = bound
+
+    @classmethod
+    def configured(cls, store: Any, settings: Mapping[str, Any]) -> Self:
+        """An engine for a store (path, or a mapping as whole configuration) and settings; nothing opened yet."""
+        if isinstance(store, Mapping):
+            if settings:
+                raise ConfigError("Give either a configuration mapping or keyword settings, not both.")
+            return cls(Parts(config.load(store)))
+        path = fspath(store) if isinstance(store, PathLike) else store
+        return cls(Parts(config.load({"store": path, **settings})))
+
+    def scoped(self, **ids: Any) -> Self:
+        """The same engine bound to ids."""
+        return type(self)(self._parts, self._ids(**ids))
+
+    async def open(self) -> None:
+        """Open the store and check that its vectors are the embedder's.
+
+        Raises `StoreError` when it cannot be opened, `EmbedderMismatchError` for another model's vectors.
+        """
+        await off_loop(self._parts.store)
+        await self._parts.space()
+
+    async def close(self) -> None:
+        """Give back files and connections. Closing twice is fine; other calls afterwards raise."""
+        await off_loop(self._parts.close)
+        if self._parts.embedder is not None:
+            await on_loop(self._parts.embedder.close())
+
+    @property
+    def _tenant(self) -> str:
+        return self._parts.settings.tenant
+
+    def _ids(
+        self, user_id: Any = None, agent_id: Any = None, app_id: Any = None, run_id: Any = None
+    ) -> dict[str, Any]:
+        """The ids of a call joined with those bound; raises `ScopeError` where they differ."""
+        ids = {"user_id": user_id, "agent_id": agent_id, "app_id": app_id, "run_id": run_id}
+        return joined_ids(self._bound, ids)
+
+    def _guard(self, ids: Ids) -> Scope:
+        return Scope(self._tenant, (Pattern(**ids),))
+
+    def _read_scope(self, given_filters: Filters | None, ids: Ids) -> tuple[Scope, filters.Node]:
+        tree = None if given_filters is None else filters.parse(given_filters, self._parts.tz)
+        return read_scope(self._tenant, ids, tree)
+
+    async def _ask(
+        self,
+        work: Callable[[answers.Asked, Request, int | None], T],
+        query: Any,
+        ids: Ids,
+        given_filters: Filters | None,
+        limit: int,
+        as_of: Any,
+        states: Mapping[str, bool],
+    ) -> T:
+        """Check a search's arguments, embed the query, and do `work` with what was asked, in the pool."""
+        text = checks.check_query(query)
+        for name, flag in states.items():
+            checks.check_flag(flag, name)
+        scope, tree = self._read_scope(given_filters, ids)
+        moment = None if as_of is None else given.read_timestamp(as_of, self._parts.tz, "as_of")
+
+        async def attempt() -> T:
+            space = await self._parts.space()
+            vectors = None if space is None else await self._parts.embed([text], "query")
+
+            def ranked() -> T:
+                asked = answers.asked(text, vectors, space)
+                now = self._parts.clock()
+                request = Request(scope, tree, asked.query, limit, now, as_of=moment, **states)
+                return work(asked, request, None if space is None else space.id)
+
+            return await off_loop(ranked)
+
+        return await self._parts.in_current_space(attempt)
+
+    def _listing(self, given_filters: Filters | None, ids: Ids, **states: Any) -> Listing:
+        scope, tree = self._read_scope(given_filters, ids)
+        return Listing(scope=scope, tree=tree, now=self._parts.clock(), **states)
+
+    def _act(self, actor: str | None, reason: str | None) -> Act:
+        return Act(
+            trace_id=uuid4().hex,
+            at=self._parts.clock(),
+            actor=None if actor is None else checks.check_text(actor, "actor"),
+            reason=None if reason is None else checks.check_text(reason, "reason"),
+        )
+
+    async def _page(self, listing: Listing, count: int, cursor: str | None) -> shapes.ListResult:
+        page = listing.page(count + 1, shapes.read_cursor(cursor))
+
+        def work() -> shapes.ListResult:
+            with self._parts.store().read() as tx:
+                reading.refuse_mixed_types(tx, listing)
+                return shapes.list_page(reading.list_items(tx, page), count, reading.count_items(tx, listing))
+
+        return await off_loop(work)
+
+    async def _at(self, scope: Scope, uid: str, work: Callable[[Store, Place], T], hint: str = "") -> T:
+        """Do something to the memory with this id, where the scope may see it; `hint` ends the error if not."""
+
+        def found() -> T:
+            store = self._parts.store()
+            with store.read() as tx:
+                place = reading.place_of(tx, scope, uid)
+            if place is None:
+                raise NotFoundError(f"Memory with id {uid} not found{hint}")
+            try:
+                return work(store, place)
+            except NotFoundError as fault:
+                raise NotFoundError(f"Memory with id {uid} not found: {fault.message}.") from fault
+
+        return await off_loop(found)
