@@ -167,7 +167,7 @@ def test_a_wrong_reply_fails_the_add_and_stores_nothing(
     before = row_counts()
     embedder = FaultyEmbedder(HashEmbedder(), {"poison": fault})
     with Memory(str(store_path), embedder=embedder) as m:
-        turns = [{"role": "user", "content": text} for text in ("fine", "poison", "fine too")]
+        turns = [{"role": "user", "content": text} for text in ("poison", "more poison", "poison again")]
         with pytest.raises(EmbedderError):
             m.add(turns, user_id="u1", infer=False)
         assert row_counts() == before

@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING
 
 from .errors import (
     ConfigError,
+    ConflictError,
     DuplicateError,
     EmbedderError,
     EmbedderMismatchError,
     FilterError,
+    KeyReuseError,
     LLMError,
     LLMOutputError,
     MissingDependencyError,
@@ -36,10 +38,12 @@ __version__ = "0.1.0"
 __all__ = [
     "AsyncMemory",
     "ConfigError",
+    "ConflictError",
     "DuplicateError",
     "EmbedderError",
     "EmbedderMismatchError",
     "FilterError",
+    "KeyReuseError",
     "LLMError",
     "LLMOutputError",
     "Memory",

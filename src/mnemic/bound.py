@@ -13,11 +13,12 @@ from .ingest import given
 from .parts import Parts, off_loop, on_loop
 from .recall import answers
 from .recall.search import Request
-from .records import Act
+from .records import Act, Owner
 from .scope import NO_IDS, Ids, Pattern, Scope, joined_ids, read_scope
-from .store import reading
+from .store import reading, replays
 from .store.database import Store
 from .store.reading import Listing
+from .store.replays import Once
 from .store.schema import Place
 
 T = TypeVar("T")
@@ -119,6 +120,17 @@ class Bound:
             actor=None if actor is None else checks.check_text(actor, "actor"),
             reason=None if reason is None else checks.check_text(reason, "reason"),
         )
+
+    async def _replayed(self, owner: Owner, once: Once | None, act: Act) -> Any:
+        """The first result of a call that is made again; None for one that is not."""
+        if once is None:
+            return None
+
+        def look() -> Any:
+            with self._parts.store().read() as tx:
+                return replays.replayed_to(tx, owner, once, act.at)
+
+        return await off_loop(look)
 
     async def _page(self, listing: Listing, count: int, cursor: str | None) -> shapes.ListResult:
         page = listing.page(count + 1, shapes.read_cursor(cursor))

@@ -16,6 +16,7 @@ MAX_TEXT_CHARS = 4_000_000
 MAX_METADATA_CHARS = 1_000_000
 MAX_CATEGORIES = 100
 MAX_INTEGER_BITS = 1024
+MAX_KEY_CHARS = 200
 NO_LIMIT = 2**62
 PAGE = 20
 
@@ -86,6 +87,25 @@ def check_one_text(text: Any, data: Any) -> str | None:
 def check_memory_id(value: Any) -> str:
     """The id of a memory, trimmed."""
     return check_text(value, "memory_id").strip()
+
+
+def check_key(value: Any) -> str | None:
+    """An idempotency key of at most 200 characters; None for none."""
+    if value is None:
+        return None
+    key = check_text(value, "idempotency_key")
+    if len(key) > MAX_KEY_CHARS:
+        raise ValidationError(f"idempotency_key has {len(key)} characters; at most {MAX_KEY_CHARS} do.")
+    return key
+
+
+def check_version(value: Any) -> int | None:
+    """The number of a version, from 1 on; None for none."""
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise ValidationError(f"expected_version must be a whole number from 1 on, not {shown(value)}.")
+    return value
 
 
 def check_query(value: Any) -> str:

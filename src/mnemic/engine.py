@@ -7,7 +7,7 @@ Model calls are awaited here; each store transaction and all CPU work is one hop
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict
 from time import perf_counter
 from typing import Any
 from uuid import uuid4
@@ -18,14 +18,14 @@ from .care import Care
 from .errors import ScopeError, ValidationError
 from .ingest import given, propose
 from .ingest import messages as heard
-from .ingest.commit import amend, commit
+from .ingest.commit import amend, commit, embedded_batch
 from .parts import off_loop
 from .recall import answers
 from .recall.search import Request, search
 from .recall.why import Question, why
-from .records import UNSET, Act, Batch, Item, Outcome, Revision
+from .records import UNSET, Act, Batch, Event, Item, Outcome, Revision
 from .scope import NO_IDS_TO_DELETE, read_scope, write_scope
-from .store import changing, reading
+from .store import changing, reading, replays
 from .store.database import Store
 from .store.schema import Place
 
@@ -46,6 +46,7 @@ class Engine(Care):
         timestamp: Any = None,
         expiration_date: Any = None,
         infer: bool = True,
+        idempotency_key: str | None = None,
     ) -> shapes.AddResult:
         """Keep what was said, or what is known.
 
@@ -57,21 +58,39 @@ class Engine(Care):
         expiration_date, source, attributed_to); `source` numbers the messages of this call that state it.
         metadata: any JSON dict, kept and returned as given. timestamp: when it was said (default: now).
         expiration_date: the last day it is kept. At least one id says whose it is; run_id is a label.
+        idempotency_key: your name for this call; made again with it, by any process within 30 days, it stores
+        nothing and returns the first result.
 
         Returns `results` (one per memory: id, memory, event ADD, with `supersedes` where it closed others, or
-        NONE with the existing id for a repeat),
-        `rejected` (what was left out and why), `extractor`, `usage`, `trace_id`. All or nothing is stored.
-        Raises `ValidationError` before anything is written, `EmbedderError`, `StoreError`.
+        NONE with the existing id for a repeat), `rejected` (what was left out and why), `failed` (what could
+        not be embedded and why; add it again later), `extractor`, `usage`, `trace_id`. All else is stored, or
+        nothing where it raises: `ValidationError` (`KeyReuseError` for a key of another call), `EmbedderError`
+        when the embedder takes no text, `StoreError`.
         """
         began = perf_counter()
         owner, run = write_scope(self._tenant, self._ids(user_id, agent_id, app_id, run_id))
         checks.check_flag(infer, "infer")
+        once = replays.once(
+            checks.check_key(idempotency_key),
+            "add",
+            messages=messages,
+            run=run,
+            facts=facts,
+            metadata=metadata,
+            timestamp=timestamp,
+            expiration_date=expiration_date,
+            infer=infer,
+        )
         if messages is None and facts is None:
             raise ValidationError("Give messages or facts: there is nothing to add.")
         tz, now = self._parts.tz, self._parts.clock()
         told = None if timestamp is None else given.read_timestamp(timestamp, tz)
         common = given.Common(checks.check_metadata(metadata), given.expiry(expiration_date, tz), told, tz)
         talk = heard.NOTHING if messages is None else heard.read_messages(messages, tz)
+        act = Act(trace_id=uuid4().hex, at=now)
+        first: shapes.AddResult | None = await self._replayed(owner, once, act)
+        if first is not None:
+            return first
         if facts is not None:
             proposed = propose.as_given(facts, talk, common)
         elif infer:
@@ -79,18 +98,20 @@ class Engine(Care):
         else:
             proposed = propose.as_said(talk, common)
         batch = Batch(owner, run, now if told is None else told, talk.messages, proposed.proposals)
-        act = Act(trace_id=uuid4().hex, at=now)
 
-        async def embed_and_commit() -> tuple[list[Outcome], int]:
-            vectors, space_id = await self._parts.vectors([p.content.text for p in proposed.proposals])
-            whole = replace(batch, vectors=vectors, space_id=space_id)
-            outcomes = await off_loop(lambda: commit(self._parts.store(), whole, act))
-            return outcomes, 0 if vectors is None else len(vectors)
+        async def embed_and_commit() -> shapes.AddResult:
+            embedded = await self._parts.embeddings([p.content.text for p in batch.proposals])
+            whole, failed = embedded_batch(batch, embedded)
 
-        outcomes, embedded = await self._parts.in_current_space(embed_and_commit)
-        ms = round((perf_counter() - began) * 1000, 3)
-        usage = shapes.Usage(llm_calls=0, embedded=embedded, ms=ms)
-        return shapes.add_result(batch, outcomes, proposed.rejected, proposed.extractor, act.trace_id, usage)
+            def answer(outcomes: list[Outcome]) -> shapes.AddResult:
+                ms = round((perf_counter() - began) * 1000, 3)
+                usage = shapes.Usage(llm_calls=0, embedded=len(embedded.rows or ()), ms=ms)
+                left = (proposed.rejected, failed, proposed.extractor)
+                return shapes.add_result(whole, outcomes, *left, act.trace_id, usage)
+
+            return await off_loop(lambda: commit(self._parts.store(), whole, act, once, answer))
+
+        return await self._parts.in_current_space(embed_and_commit)
 
     async def search(
         self,
@@ -254,6 +275,8 @@ class Engine(Care):
         data: str | None = None,
         replace_metadata: bool = False,
         expiration_date: Any = UNSET,
+        expected_version: int | None = None,
+        idempotency_key: str | None = None,
         actor: str | None = None,
         reason: str | None = None,
     ) -> shapes.ChangeResult:
@@ -261,8 +284,10 @@ class Engine(Care):
 
         text (mem0 1.x: data): the new text; metadata is merged at its top level, or replaces the old with
         `replace_metadata`; expiration_date: a day, or None for no end. What is not given stays as it is.
-        actor, reason: who changes it and why. Raises `NotFoundError`, `DuplicateError` where the new text is
-        live under another memory of the owner, `ValidationError` when there is nothing to change.
+        expected_version: the `version` that you read; raises `ConflictError` when it is another by now.
+        idempotency_key: as for `add`. actor, reason: who changes it and why. Returns the new `version`; event
+        NONE where nothing differs. Raises `NotFoundError`, `DuplicateError` where the new text is live under
+        another memory of the owner, `ValidationError` when there is nothing to change.
         """
         scope = self._guard(self._ids(user_id, agent_id, app_id, run_id))
         uid, wanted = checks.check_memory_id(memory_id), checks.check_one_text(text, data)
@@ -274,21 +299,26 @@ class Engine(Care):
             metadata=checks.check_metadata(metadata),
             replace_metadata=checks.check_flag(replace_metadata, "replace_metadata"),
             expires=expires,
+            expected_version=checks.check_version(expected_version),
         )
         act = self._act(actor, reason)
+        once = replays.once(checks.check_key(idempotency_key), "update", id=uid, **asdict(revision))
 
-        async def embed_and_amend() -> bool:
-            vectors, space_id = await self._parts.vectors([] if wanted is None else [wanted])
-            vector = None if vectors is None else vectors[0]
+        def answer(event: Event, version: int) -> shapes.ChangeResult:
+            message = "Memory updated successfully!"
+            return {"message": message, "id": uid, "event": event.value, "version": version}
 
-            def work(store: Store, place: Place) -> bool:
-                return amend(store, self._tenant, place, revision, vector, space_id, act)
+        async def embed_and_amend() -> shapes.ChangeResult:
+            embedded = await self._parts.embeddings([] if wanted is None else [wanted])
+            vector = None if embedded.rows is None else embedded.rows[0]
+
+            def work(store: Store, place: Place) -> shapes.ChangeResult:
+                call = (vector, embedded.space_id, act, once, answer)
+                return amend(store, self._tenant, place, revision, *call)
 
             return await self._at(scope, uid, work, ". Please provide a valid 'memory_id'")
 
-        changed = await self._parts.in_current_space(embed_and_amend)
-        event = "UPDATE" if changed else "NONE"
-        return {"message": "Memory updated successfully!", "id": uid, "event": event}
+        return await self._parts.in_current_space(embed_and_amend)
 
     async def delete(
         self,
@@ -298,22 +328,33 @@ class Engine(Care):
         agent_id: str | None = None,
         app_id: str | None = None,
         run_id: str | None = None,
+        expected_version: int | None = None,
+        idempotency_key: str | None = None,
         actor: str | None = None,
         reason: str | None = None,
     ) -> shapes.ChangeResult:
         """Retire a memory: it is found no more, stays in history and trash, and can be restored.
 
-        Raises `NotFoundError` when there is none or it is deleted already.
+        expected_version, idempotency_key: as for `update`. Raises `NotFoundError` when there is none or it is
+        deleted already, `ConflictError`.
         """
         scope = self._guard(self._ids(user_id, agent_id, app_id, run_id))
         uid, act = checks.check_memory_id(memory_id), self._act(actor, reason)
+        expected = checks.check_version(expected_version)
+        once = replays.once(checks.check_key(idempotency_key), "delete", id=uid, version=expected)
+        done = shapes.ChangeResult(message="Memory deleted successfully!", id=uid, event="DELETE")
 
-        def work(store: Store, place: Place) -> None:
+        def work(store: Store, place: Place) -> shapes.ChangeResult:
             with store.write() as tx:
-                changing.retire(tx, self._tenant, place, act)
+                first: shapes.ChangeResult | None = replays.first_result(
+                    tx, self._tenant, place[0], once, act.at
+                )
+                if first is not None:
+                    return first
+                changing.retire(tx, self._tenant, place, expected, act)
+                return replays.keep(tx, place[0], once, done, act)
 
-        await self._at(scope, uid, work)
-        return {"message": "Memory deleted successfully!", "id": uid, "event": "DELETE"}
+        return await self._at(scope, uid, work)
 
     async def restore(
         self,

@@ -86,6 +86,33 @@ class DuplicateError(ValidationError):
         self.existing_id = existing_id
 
 
+class ConflictError(MnemicError):
+    """A memory is not at the version that the caller expected: somebody changed it meanwhile."""
+
+    default_code = "CONFLICT"
+
+    def __init__(self, memory_id: str, *, expected: int, found: int) -> None:
+        super().__init__(
+            f"Memory {memory_id} is at version {found}, not {expected}.",
+            details={"memory_id": memory_id, "expected_version": expected, "version": found},
+            suggestion="Read it again and decide anew.",
+        )
+        self.version = found
+
+
+class KeyReuseError(ValidationError):
+    """The idempotency key belongs to a different call of the same owner."""
+
+    default_code = "IDEMPOTENCY_KEY_REUSED"
+
+    def __init__(self, key: str) -> None:
+        super().__init__(
+            f"idempotency_key {key!r:.80} was used for a call with other arguments.",
+            details={"field": "idempotency_key"},
+            suggestion="A key stands for one call; take a new one.",
+        )
+
+
 class StoreError(MnemicError):
     """The store failed; nothing of this call was written."""
 

@@ -13,12 +13,12 @@ import numpy as np
 from . import runtime
 from .clock import Clock, now, zone
 from .config import Config, store_path
-from .errors import ConfigError, EmbedderMismatchError, StoreClosedError
+from .errors import ConfigError, EmbedderError, EmbedderMismatchError, StoreClosedError
 from .models.embed import Embedder, open_embedder
 from .models.embed.background import measure_background
 from .models.settings import ModelSettings
 from .recall.cache import IndexCache
-from .records import Background, Space
+from .records import Background, Embeddings, Space
 from .store import gate, spaces
 from .store.database import Store
 from .store.spaces import SpaceChangedError
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MIB = 1024 * 1024
+# So many texts that fail one after another, and none before them that did not, are an outage.
+GIVE_UP_AFTER = 2
 
 
 async def off_loop(work: Callable[[], T], /) -> T:
@@ -130,6 +132,10 @@ class Parts:
         """
         if self.embedder is None or not texts:
             return None
+        return await self._embed(texts, purpose)
+
+    async def _embed(self, texts: Sequence[str], purpose: Literal["query", "passage"]) -> NDArray[np.float32]:
+        assert self.embedder is not None
         vectors = await self._on_loop_if_it_awaits(self.embedder.embed(texts, purpose))
         if self._space is not None:
             _check_fit(self._space, self.embedder.name, vectors.shape[1])
@@ -138,14 +144,41 @@ class Parts:
     async def _on_loop_if_it_awaits(self, work: Coroutine[Any, Any, T]) -> T:
         return await on_loop(work) if getattr(self.embedder, "awaits", True) else await work
 
-    async def vectors(self, texts: Sequence[str]) -> tuple[tuple[bytes, ...] | None, int | None]:
-        """The float32 bytes of each text's vector and the space they lie in; None without an embedder."""
+    async def embeddings(self, texts: Sequence[str]) -> Embeddings:
+        """The vectors of texts about to be stored.
+
+        A text that the embedder cannot take fails alone. Raises `EmbedderError` where it takes none, and for
+        an outage: a time-out, or the first `GIVE_UP_AFTER` texts failing one by one.
+        """
         space = await self.space_for_writing() if texts else None
         if space is None:
-            return None, None
-        vectors = await self.embed(texts, "passage")
-        assert vectors is not None
-        return tuple(vector.tobytes() for vector in vectors), space.id
+            return Embeddings()
+        try:
+            rows = await self._embed(texts, "passage")
+            return Embeddings(tuple(row.tobytes() for row in rows), space.id)
+        except EmbedderMismatchError:
+            raise
+        except EmbedderError:
+            if len(texts) == 1:
+                raise
+        return await self._embed_each(texts, space.id)
+
+    async def _embed_each(self, texts: Sequence[str], space_id: int) -> Embeddings:
+        """The texts one by one, after they failed together."""
+        rows: list[bytes | None] = []
+        failed: dict[int, str] = {}
+        for i, text in enumerate(texts):
+            try:
+                [row] = await self._embed([text], "passage")
+                rows.append(row.tobytes())
+            except EmbedderMismatchError:
+                raise
+            except EmbedderError as fault:
+                rows.append(None)
+                failed[i] = fault.message
+                if len(failed) == i + 1 == GIVE_UP_AFTER:
+                    raise
+        return Embeddings(tuple(rows), space_id, failed)
 
     async def in_current_space(self, attempt: Callable[[], Awaitable[T]]) -> T:
         """Do something for the store's embedding space; again where another process changed it meanwhile."""

@@ -151,12 +151,26 @@ class Revision:
     """A change to a memory: what is not given stays as it is.
 
     `metadata` is merged at its top level unless `replace_metadata`; `expires_on`/`expires_at` of None clear.
+    `expected_version`: the version that must be the believed one.
     """
 
     text: str | None = None
     metadata: Mapping[str, Any] | None = None
     replace_metadata: bool = False
     expires: tuple[str | None, Instant | None] | Unset = UNSET
+    expected_version: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Embeddings:
+    """What became of texts: for each its float32 bytes, or None where the embedder failed (`failed` says why).
+
+    `rows` and `space_id` are None without an embedder.
+    """
+
+    rows: tuple[bytes | None, ...] | None = None
+    space_id: int | None = None
+    failed: Mapping[int, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,6 +308,7 @@ class Item:
     attributed_to: str | None
     created_at: Instant
     updated_at: Instant
+    version: int
     observed_at: Instant
     valid_from: Instant | None
     valid_to: Instant | None
@@ -370,7 +385,10 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """A text that was not kept, the messages of the call it came from (0-based), and why."""
+    """A text that was not kept, the messages of the call it came from (0-based), and why.
+
+    It was left out on purpose, or (among the failed) something went wrong with it alone.
+    """
 
     text: str
     messages: tuple[int, ...]

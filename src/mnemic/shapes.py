@@ -41,6 +41,7 @@ class MemoryItem(TypedDict, total=False):
     attributed_to: str
     expiration_date: str
     observed_at: str | None
+    version: int
     kind: str
     categories: list[str]
     valid_from: str | None
@@ -83,7 +84,7 @@ class AddedItem(TypedDict, total=False):
 
 
 class RejectedItem(TypedDict):
-    """What was not kept: its text, the numbers of its messages in the call, and why."""
+    """What was left out, or failed: its text, the numbers of its messages in the call, and why."""
 
     text: str
     messages: list[int]
@@ -103,6 +104,7 @@ class AddResult(TypedDict, total=False):
 
     results: list[AddedItem]
     rejected: list[RejectedItem]
+    failed: list[RejectedItem]
     extractor: str
     usage: Usage
     trace_id: str
@@ -180,6 +182,7 @@ class ChangeResult(TypedDict, total=False):
     message: str
     id: str
     event: str
+    version: int
     deleted: int
     would_delete: list[str]
 
@@ -195,6 +198,7 @@ def memory_item(item: Item) -> MemoryItem:
         created_at=iso(item.created_at),
         updated_at=iso(item.updated_at),
         observed_at=iso(item.observed_at),
+        version=item.version,
         kind=item.kind,
         valid_from=iso(item.valid_from),
         valid_to=iso(item.valid_to),
@@ -290,6 +294,7 @@ def add_result(
     batch: Batch,
     outcomes: Sequence[Outcome],
     rejected: Sequence[Rejected],
+    failed: Sequence[Rejected],
     extractor: str,
     trace_id: str,
     usage: Usage,
@@ -307,6 +312,7 @@ def add_result(
     shape = AddResult(
         results=results,
         rejected=[rejected_item(each) for each in rejected],
+        failed=[rejected_item(each) for each in failed],
         extractor=extractor,
         usage=usage,
         trace_id=trace_id,

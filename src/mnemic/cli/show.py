@@ -105,6 +105,8 @@ def added(result: shapes.AddResult) -> None:
     for rejected in result["rejected"]:
         words = rejected["reason"].replace("_", " ")
         beside(console, "not   ", one_line(rejected["text"] or "(no text)"), faint(words))
+    for failed in result["failed"]:
+        beside(console, "FAILED", one_line(failed["text"]), faint(one_line(failed["reason"])))
     _notice(console, result)
 
 

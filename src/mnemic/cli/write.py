@@ -15,6 +15,12 @@ Metadata = Annotated[
     str | None, typer.Option("--metadata", "-m", metavar="JSON", help="Your own data, a JSON object.")
 ]
 Actor = Annotated[str | None, typer.Option("--actor", help="Who changes it.")]
+Key = Annotated[
+    str | None, typer.Option("--idempotency-key", metavar="KEY", help="Your name for this call: done once.")
+]
+Expected = Annotated[
+    int | None, typer.Option("--expected-version", metavar="N", help="Fail if it is at another version.")
+]
 Reason = Annotated[str | None, typer.Option("--reason", help="Why.")]
 
 
@@ -43,6 +49,7 @@ def add(
     expires: Annotated[
         str | None, typer.Option("--expires", metavar="DAY", help="The last day it is kept.")
     ] = None,
+    idempotency_key: Key = None,
 ) -> None:
     """Keep what was said, or facts."""
     said = _said(text, messages, file, fact)
@@ -55,6 +62,7 @@ def add(
             metadata=own,
             timestamp=inputs.time_of(timestamp),
             expiration_date=expires,
+            idempotency_key=idempotency_key,
             **given,
             **call.ids,
         )
@@ -72,6 +80,8 @@ def update(
     expires: Annotated[
         str | None, typer.Option("--expires", metavar="DAY", help="The last day it is kept, or 'never'.")
     ] = None,
+    expected_version: Expected = None,
+    idempotency_key: Key = None,
     actor: Actor = None,
     reason: Reason = None,
 ) -> None:
@@ -86,6 +96,8 @@ def update(
             inputs.stdin_text() if text == "-" else text,
             metadata=own,
             replace_metadata=replace_metadata,
+            expected_version=expected_version,
+            idempotency_key=idempotency_key,
             actor=actor,
             reason=reason,
             **given,
@@ -107,6 +119,8 @@ def delete(
         bool, typer.Option("--dry-run", help="With --all: tell what would be deleted, delete nothing.")
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="With --all: do not ask.")] = False,
+    expected_version: Expected = None,
+    idempotency_key: Key = None,
     actor: Actor = None,
     reason: Reason = None,
 ) -> None:
@@ -117,13 +131,26 @@ def delete(
     if everything == (memory_id is not None):
         raise typer.BadParameter("Give either the ID of one memory or --all with ids such as --user-id.")
     if everything:
+        for option, is_given in (
+            ("--expected-version", expected_version is not None),
+            ("--idempotency-key", idempotency_key is not None),
+        ):
+            if is_given:
+                raise typer.BadParameter("It goes with the ID of one memory only.", param_hint=option)
         _delete_all(call, filters, dry_run, yes, actor, reason)
         return
     for option, is_given in (("--filter", filters is not None), ("--dry-run", dry_run)):
         if is_given:
             raise typer.BadParameter("It goes with --all only.", param_hint=option)
     with call.memory() as memory:
-        changed = memory.delete(str(memory_id), actor=actor, reason=reason, **call.ids)
+        changed = memory.delete(
+            str(memory_id),
+            expected_version=expected_version,
+            idempotency_key=idempotency_key,
+            actor=actor,
+            reason=reason,
+            **call.ids,
+        )
     call.show(changed, show.changed)
 
 

@@ -2,18 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from sqlalchemy import Connection
 
 from .. import runtime
-from ..records import Act, Batch, BatchTerms, Claim, Embedded, Kind, Outcome, Proposal, Revision
-from ..store import changing, spaces, writing
+from ..records import (
+    Act,
+    Batch,
+    BatchTerms,
+    Claim,
+    Embedded,
+    Embeddings,
+    Event,
+    Kind,
+    Outcome,
+    Proposal,
+    Rejected,
+    Revision,
+)
+from ..store import changing, replays, spaces, writing
 from ..store.database import Store
+from ..store.owners import owner_for_write
+from ..store.replays import Once
 from ..store.schema import Place
 from ..text.pack import pack
 from ..text.tokens import index_terms
+
+T = TypeVar("T")
 
 
 def packed_terms(text: str) -> bytes:
@@ -29,9 +47,32 @@ def claims_of(text: str) -> tuple[Claim, ...]:
     return claims(text)
 
 
-def commit(store: Store, batch: Batch, act: Act) -> list[Outcome]:
-    """Store a batch; the outcomes come in the order of its proposals. Blocking; all or nothing.
+def embedded_batch(batch: Batch, embedded: Embeddings) -> tuple[Batch, tuple[Rejected, ...]]:
+    """The batch with its vectors, without the proposals whose text could not be embedded, which come apart."""
+    if embedded.rows is None:
+        return batch, ()
+    pairs = list(zip(batch.proposals, embedded.rows, strict=True))
+    whole = replace(
+        batch,
+        proposals=tuple(proposal for proposal, row in pairs if row is not None),
+        vectors=tuple(row for _, row in pairs if row is not None),
+        space_id=embedded.space_id,
+    )
+    failed = []
+    for i, why in embedded.failed.items():
+        proposal = batch.proposals[i]
+        messages = tuple(dict.fromkeys(span.message for span in proposal.spans))
+        failed.append(Rejected(proposal.content.text, messages, why))
+    return whole, tuple(failed)
 
+
+def commit(
+    store: Store, batch: Batch, act: Act, once: Once | None, answer: Callable[[list[Outcome]], T]
+) -> T:
+    """Store a batch and return the `answer` to its outcomes, which come in the order of its proposals.
+
+    Blocking; all or nothing. The answer (JSON) is kept for those who make the call `once` again; where somebody
+    did so meanwhile, nothing is stored and theirs is returned.
     Raises `SpaceChangedError` where its vectors are not of the store's space any more.
     """
     batch = replace(batch, proposals=tuple(map(_with_claims, batch.proposals)))
@@ -39,11 +80,18 @@ def commit(store: Store, batch: Batch, act: Act) -> list[Outcome]:
     known = {message.content: data for message, data in zip(batch.messages, messages, strict=True)}
     proposals = tuple(known.get(p.content.text) or packed_terms(p.content.text) for p in batch.proposals)
     with store.write() as tx:
-        _expect_space(tx, batch.space_id)
-        outcomes = writing.add(tx, batch, BatchTerms(messages, proposals), act, _closes)
+        result: T | None = None
+        if once is not None:
+            # Locked first: who makes the same call at the same time waits here, and then finds the result.
+            owner_for_write(tx, batch.owner, act.at)
+            result = replays.replayed_to(tx, batch.owner, once, act.at)
+        if result is None:
+            _expect_space(tx, batch.space_id)
+            owner_id, outcomes = writing.add(tx, batch, BatchTerms(messages, proposals), act, _closes)
+            result = replays.keep(tx, owner_id, once, answer(outcomes), act)
     if store.grown():
         runtime.current().pool.submit(store.checkpoint)
-    return outcomes
+    return result
 
 
 def amend(
@@ -54,9 +102,12 @@ def amend(
     vector: bytes | None,
     space_id: int | None,
     act: Act,
-) -> bool:
-    """Give a memory a new version; False where nothing changes. Blocking. `vector`: of a new text.
+    once: Once | None,
+    answer: Callable[[Event, int], T],
+) -> T:
+    """Give a memory a new version, and return the `answer` to the event and the version's number.
 
+    Blocking. `vector`: of a new text. A call made `once` is answered as in `commit`.
     Raises as `changing.revise`, and `SpaceChangedError` where the vector is not of the store's space any more.
     """
     embedded: Embedded | None = None
@@ -65,8 +116,12 @@ def amend(
         embedded = Embedded(packed_terms(revision.text), vector, space_id)
         claimed = claims_of(revision.text)
     with store.write() as tx:
-        _expect_space(tx, space_id)
-        return changing.revise(tx, tenant, place, revision, embedded, claimed, act)
+        result: T | None = replays.first_result(tx, tenant, place[0], once, act.at)
+        if result is None:
+            _expect_space(tx, space_id)
+            told = changing.revise(tx, tenant, place, revision, embedded, claimed, act)
+            result = replays.keep(tx, place[0], once, answer(*told), act)
+        return result
 
 
 def _expect_space(tx: Connection, space_id: int | None) -> None:

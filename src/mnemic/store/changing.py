@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from sqlalchemy import Connection, delete, insert, select
 
 from ..checks import canonical_json
-from ..errors import NotFoundError
+from ..errors import ConflictError, NotFoundError
 from ..records import UNSET, Act, Claim, Embedded, Event, Kind, Revision
 from ..text.normal import live_key
 from . import reading
@@ -31,12 +31,13 @@ def revise(
     embedded: Embedded | None,
     claims: Sequence[Claim],
     act: Act,
-) -> bool:
-    """Give a believed memory a new version; False where nothing changes. `place` is (owner_id, memory_no).
+) -> tuple[Event, int]:
+    """Give a believed memory a new version, and tell its number; event NONE where nothing changes.
 
+    `place` is (owner_id, memory_no).
     `embedded` and `claims` go with a changed text; they are not looked at when it is not changed. Raises
-    `NotFoundError` for a retired memory, `DuplicateError` where the new text is live under another memory of
-    the owner.
+    `NotFoundError` for a retired memory, `ConflictError` for one that is not at the version the revision
+    expects, `DuplicateError` where the new text is live under another memory of the owner.
     """
     owner_id, memory_no = place
     state = lock_owner(tx, tenant, owner_id)
@@ -44,9 +45,10 @@ def revise(
     row = tx.execute(OPEN, {"owner": owner_id, "memory": memory_no}).first()
     if row is None:
         raise NotFoundError("it was deleted; restore it before updating it")
+    _expect_version(row, revision.expected_version)
     changed = _changes(row, revision)
     if not changed:
-        return False
+        return Event.NONE, row.number
     numbers = Numbers(state)
     if "text" in changed:
         key = live_key(changed["text"], row.event_date)
@@ -55,7 +57,12 @@ def revise(
         _replace_claims(tx, owner_id, memory_no, claims if row.kind == Kind.FACT else ())
     replace_version(tx, numbers, row, changed, embedded if "text" in changed else None, Event.UPDATE, act)
     numbers.save(tx)
-    return True
+    return Event.UPDATE, row.number + 1
+
+
+def _expect_version(row: AnyRow, expected: int | None) -> None:
+    if expected is not None and row.number != expected:
+        raise ConflictError(row.uid, expected=expected, found=row.number)
 
 
 def _replace_claims(tx: Connection, owner_id: int, memory_no: int, claims: Sequence[Claim]) -> None:
@@ -80,14 +87,18 @@ def _changes(row: AnyRow, revision: Revision) -> Values:
     return {name: value for name, value in wanted.items() if getattr(row, name) != value}
 
 
-def retire(tx: Connection, tenant: str, place: Place, act: Act) -> None:
-    """Close a memory's open version because it was wrong or is deleted. Raises `NotFoundError` if retired."""
+def retire(tx: Connection, tenant: str, place: Place, expected_version: int | None, act: Act) -> None:
+    """Close a memory's open version because it was wrong or is deleted.
+
+    Raises `NotFoundError` if retired, `ConflictError` where it is not at the expected version.
+    """
     owner_id, memory_no = place
     state = lock_owner(tx, tenant, owner_id)
     act = not_before(tx, owner_id, act)
     row = tx.execute(OPEN, {"owner": owner_id, "memory": memory_no}).first()
     if row is None:
         raise NotFoundError("it was deleted already")
+    _expect_version(row, expected_version)
     numbers = Numbers(state)
     tx.execute(CLOSE, {"owner": owner_id, "version": row.no, "at": act.at})
     tx.execute(SET_KEY, {"owner": owner_id, "memory": memory_no, "key": None})

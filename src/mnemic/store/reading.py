@@ -53,6 +53,7 @@ class _ItemRow(NamedTuple):
     attributed_to: str | None
     created_at: Instant
     version_no: int
+    number: int
     text: str
     metadata: str | None
     categories: str | None
@@ -79,6 +80,7 @@ _ITEM_COLUMNS = (
     s.memory.c.attributed_to,
     s.memory.c.created_at,
     s.version.c.no.label("version_no"),
+    s.version.c.number,
     s.version.c.text,
     s.version.c.metadata,
     s.version.c.categories,
@@ -347,6 +349,7 @@ def _item(
         attributed_to=row.attributed_to,
         created_at=instant(row.created_at),
         updated_at=instant(row.tx_from),
+        version=row.number,
         observed_at=instant(row.observed_at),
         valid_from=optional_instant(row.valid_from),
         valid_to=optional_instant(row.valid_to),

@@ -72,8 +72,10 @@ _HELD_THEN = BELIEVED.where(
 Closes = Callable[[Sequence[Claim], Sequence[Claim]], bool]
 
 
-def add(tx: Connection, batch: Batch, terms: BatchTerms, act: Act, closes: Closes) -> list[Outcome]:
-    """Store one episode and its proposals; the outcomes come in the order of the proposals.
+def add(
+    tx: Connection, batch: Batch, terms: BatchTerms, act: Act, closes: Closes
+) -> tuple[int, list[Outcome]]:
+    """Store one episode and its proposals; the owner's number, and the outcomes in the order of the proposals.
 
     A proposal whose text is live already under its owner adds support and the run label to that memory and
     comes back as `NONE` with its id; so does one that repeats a superseded memory for the time in which that
@@ -118,7 +120,7 @@ def add(tx: Connection, batch: Batch, terms: BatchTerms, act: Act, closes: Close
         )
         outcomes[i] = replace(outcomes[i], supersedes=tuple(ended))
     numbers.save(tx)
-    return outcomes
+    return state.id, outcomes
 
 
 def _embedded(batch: Batch, terms: BatchTerms) -> Iterable[Embedded]:
