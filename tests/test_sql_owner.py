@@ -226,6 +226,18 @@ def use_every_verb(m: Memory, second: Memory) -> None:
         read.get(uid, **run)
         read.history(uid)
         read.stats()
+    once = {"idempotency_key": f"key-{TOKEN}", "expected_version": 1}
+    for _ in range(2):
+        m.add(talk, **who, infer=False, idempotency_key=TOKEN)
+        m.update(added[1]["id"], f"again {TOKEN}", **once)
+    m.delete(added[1]["id"], idempotency_key=f"gone-{TOKEN}")
+    stated = m.add(f"I live in {TOKEN}. I like jazz.", **who, **run)["results"]
+    m.delete(stated[0]["id"])
+    second.search(TOKEN, **who)
+    m.add(f"I live in {TOKEN}. I like jazz.", **who, **run)
+    m.purge(stated[1]["id"], dry_run=True)
+    m.purge(stated[0]["id"], actor=TOKEN, reason=TOKEN)
+    m.purge(run_id=f"other-{TOKEN}")
     m.update(uid, text=f"changed {TOKEN}", metadata={f"more {TOKEN}": TOKEN}, actor=TOKEN, reason=TOKEN)
     m.update(uid, metadata=metadata, replace_metadata=True, expiration_date=None)
     m.delete(uid, actor=TOKEN, reason=TOKEN)
@@ -235,6 +247,7 @@ def use_every_verb(m: Memory, second: Memory) -> None:
     second.search(TOKEN, **run)
     second.why(TOKEN, expect=f"changed {TOKEN}", **who)
     m.delete_all(filters={"OR": [{"user_id": f"user-{TOKEN}"}, {"app_id": f"app-{TOKEN}"}]})
+    m.purge(agent_id=f"agent-{TOKEN}")
     m.reset()
 
 

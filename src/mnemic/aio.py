@@ -53,6 +53,7 @@ class AsyncMemory(Face):
     history = _awaiting(Engine.history)
     messages = _awaiting(Engine.messages)
     stats = _awaiting(Engine.stats)
+    purge = _awaiting(Engine.purge)
     reset = _awaiting(Engine.reset)
     close = _awaiting(Engine.close)
 

@@ -8,14 +8,16 @@ from typing import Any, Self, TypeVar
 from uuid import uuid4
 
 from . import checks, config, filters, shapes
+from .clock import Instant
 from .errors import ConfigError, NotFoundError
 from .ingest import given
+from .ingest.messages import Heard
 from .parts import Parts, off_loop, on_loop
 from .recall import answers
 from .recall.search import Request
-from .records import Act, Owner
+from .records import Act, Buried, Owner
 from .scope import NO_IDS, Ids, Pattern, Scope, joined_ids, read_scope
-from .store import reading, replays
+from .store import reading, replays, tombstones
 from .store.database import Store
 from .store.reading import Listing
 from .store.replays import Once
@@ -129,6 +131,17 @@ class Bound:
         def look() -> Any:
             with self._parts.store().read() as tx:
                 return replays.replayed_to(tx, owner, once, act.at)
+
+        return await off_loop(look)
+
+    async def _buried(
+        self, owner: Owner, run: str, talk: Heard, told_at: Instant | None
+    ) -> tuple[Buried, ...]:
+        """What was deleted among words that are merely sent again."""
+
+        def look() -> tuple[Buried, ...]:
+            with self._parts.store().read() as tx:
+                return tuple(tombstones.resent(tx, owner, run, talk.messages, told_at))
 
         return await off_loop(look)
 

@@ -97,11 +97,14 @@ class Engine(Care):
             proposed = await off_loop(lambda: propose.as_stated(talk, common))
         else:
             proposed = propose.as_said(talk, common)
-        batch = Batch(owner, run, now if told is None else told, talk.messages, proposed.proposals)
+        buried = () if facts is not None else await self._buried(owner, run, talk, told)
+        proposed = propose.without_buried(proposed, talk, buried)
+        observed_at = now if told is None else told
+        batch = Batch(owner, run, observed_at, talk.messages, proposed.proposals, buried=buried)
 
         async def embed_and_commit() -> shapes.AddResult:
             embedded = await self._parts.embeddings([p.content.text for p in batch.proposals])
-            whole, failed = embedded_batch(batch, embedded)
+            whole, failed = embedded_batch(batch, talk.numbers, embedded)
 
             def answer(outcomes: list[Outcome]) -> shapes.AddResult:
                 ms = round((perf_counter() - began) * 1000, 3)
@@ -454,7 +457,8 @@ class Engine(Care):
     ) -> shapes.MessageList:
         """The messages of a scope word for word, in the order they were said, 100 a page if not told.
 
-        They are the ground truth: deleting or updating memories leaves them as they are.
+        They are the ground truth: deleting or updating memories leaves them as they are. `deleted_spans` tells
+        the characters [start, end) that state memories which were deleted; purge() removes them.
         """
         scope, _ = read_scope(self._tenant, self._ids(user_id, agent_id, app_id, run_id))
         count = 100 if limit is None else checks.check_count(limit, "limit")

@@ -62,6 +62,7 @@ class Memory(Face):
     history = _blocking(Engine.history)
     messages = _blocking(Engine.messages)
     stats = _blocking(Engine.stats)
+    purge = _blocking(Engine.purge)
     reset = _blocking(Engine.reset)
     close = _blocking(Engine.close)
 

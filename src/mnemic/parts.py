@@ -88,6 +88,8 @@ class Parts:
                 raise StoreClosedError("This memory was closed; open a new one.")
             if self._store is None:
                 self._store = Store(self._path)
+                if self._store.must_erase():
+                    runtime.current().pool.submit(self._store.erase)
             return self._store
 
     def close(self) -> None:

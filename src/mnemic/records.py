@@ -71,6 +71,14 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
+class Buried:
+    """Words of a call's message that state a memory which was deleted: they are not to be extracted again."""
+
+    uid: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
 class Validity:
     """When a statement holds in the world: [start, end), open where None, and how exactly each was told."""
 
@@ -178,7 +186,7 @@ class Batch:
     """One add, ready to be written.
 
     `vectors` has one row of float32 bytes per proposal and lies in the space `space_id`; both are None
-    without an embedder.
+    without an embedder. `buried` becomes further support of memories that stay deleted.
     """
 
     owner: Owner
@@ -188,6 +196,7 @@ class Batch:
     proposals: tuple[Proposal, ...]
     vectors: tuple[bytes, ...] | None = None
     space_id: int | None = None
+    buried: tuple[Buried, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -359,7 +368,10 @@ class Stated:
 
 @dataclass(frozen=True, slots=True)
 class StoredMessage:
-    """A message as handed out; `place` orders it among all messages of a scope."""
+    """A message as handed out; `place` orders it among all messages of a scope.
+
+    `deleted_spans`: the characters [start, end) that state deleted memories.
+    """
 
     id: str
     owner: Owner
@@ -371,6 +383,7 @@ class StoredMessage:
     content: str
     said_at: Instant
     place: tuple[Instant, int, int]
+    deleted_spans: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -143,6 +143,7 @@ class MessageItem(TypedDict, total=False):
     app_id: str
     run_id: str
     trace_id: str
+    deleted_spans: list[list[int]]
 
 
 class MessageList(TypedDict):
@@ -185,6 +186,16 @@ class ChangeResult(TypedDict, total=False):
     version: int
     deleted: int
     would_delete: list[str]
+
+
+class PurgeResult(TypedDict, total=False):
+    """What a purge removed: rows by table, and whether the database's files are free of them too."""
+
+    message: str
+    removed: dict[str, int]
+    would_remove: dict[str, int]
+    bytes_erased: bool
+    notice: str
 
 
 def memory_item(item: Item) -> MemoryItem:
@@ -266,6 +277,8 @@ def message_item(message: StoredMessage) -> MessageItem:
         "run_id": message.run_id,
     }
     shape.update({key: value for key, value in ids.items() if value})  # type: ignore[typeddict-item]
+    if message.deleted_spans:
+        shape["deleted_spans"] = [list(span) for span in message.deleted_spans]
     return shape
 
 

@@ -110,6 +110,15 @@ def added(result: shapes.AddResult) -> None:
     _notice(console, result)
 
 
+def purged(result: shapes.PurgeResult) -> None:
+    """How many rows went, or would go, by table."""
+    console = make_console()
+    console.print(result["message"])
+    counted = result.get("removed", result.get("would_remove", {}))
+    pairs(console, [(table, str(many)) for table, many in counted.items()])
+    _notice(console, result)
+
+
 def why(verdict: shapes.WhyResult) -> None:
     """Each stage on a line, then where the text is missing, or its place, and what can be done."""
     console = make_console()

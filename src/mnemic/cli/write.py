@@ -161,6 +161,34 @@ def restore(call: Call, memory_id: MemoryId, actor: Actor = None, reason: Reason
     call.show(changed, show.changed)
 
 
+def purge(
+    call: Call,
+    memory_id: Annotated[str | None, typer.Argument(metavar="ID", help="The memory's id.")] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="All that belongs to the ids given: messages, memories, history.")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Count, and remove nothing.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    actor: Actor = None,
+    reason: Reason = None,
+) -> None:
+    """Remove every trace of one memory, or with --all of a scope, for good.
+
+    There is no way back; `mnemic delete` has one.
+    """
+    if everything == (memory_id is not None):
+        raise typer.BadParameter("Give either the ID of one memory or --all with ids such as --user-id.")
+    if not (yes or dry_run or asking_is_possible()):
+        raise typer.BadParameter("Nobody can be asked here: add --yes, or look first with --dry-run.")
+    with call.memory() as memory:
+        if not (yes or dry_run):
+            rows = sum(memory.purge(memory_id, dry_run=True, **call.ids)["would_remove"].values())
+            if not typer.confirm(f"Remove {show.count(rows, 'row')} for good?", err=True):
+                raise typer.Exit(1)
+        purged = memory.purge(memory_id, dry_run=dry_run, actor=actor, reason=reason, **call.ids)
+    call.show(purged, show.purged)
+
+
 def asking_is_possible() -> bool:
     """Whether somebody sits at a terminal."""
     return sys.stdin.isatty()

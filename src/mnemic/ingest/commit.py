@@ -23,20 +23,14 @@ from ..records import (
     Rejected,
     Revision,
 )
-from ..store import changing, replays, spaces, writing
+from ..store import changing, replays, spaces, tombstones, writing
 from ..store.database import Store
 from ..store.owners import owner_for_write
 from ..store.replays import Once
 from ..store.schema import Place
-from ..text.pack import pack
-from ..text.tokens import index_terms
+from ..text.terms import packed_terms
 
 T = TypeVar("T")
-
-
-def packed_terms(text: str) -> bytes:
-    """The packed terms of a text."""
-    return pack(index_terms(text))
 
 
 def claims_of(text: str) -> tuple[Claim, ...]:
@@ -47,8 +41,13 @@ def claims_of(text: str) -> tuple[Claim, ...]:
     return claims(text)
 
 
-def embedded_batch(batch: Batch, embedded: Embeddings) -> tuple[Batch, tuple[Rejected, ...]]:
-    """The batch with its vectors, without the proposals whose text could not be embedded, which come apart."""
+def embedded_batch(
+    batch: Batch, numbers: Sequence[int], embedded: Embeddings
+) -> tuple[Batch, tuple[Rejected, ...]]:
+    """The batch with its vectors, without the proposals whose text could not be embedded, which come apart.
+
+    `numbers` are those of the batch's messages in the call.
+    """
     if embedded.rows is None:
         return batch, ()
     pairs = list(zip(batch.proposals, embedded.rows, strict=True))
@@ -61,7 +60,7 @@ def embedded_batch(batch: Batch, embedded: Embeddings) -> tuple[Batch, tuple[Rej
     failed = []
     for i, why in embedded.failed.items():
         proposal = batch.proposals[i]
-        messages = tuple(dict.fromkeys(span.message for span in proposal.spans))
+        messages = tuple(dict.fromkeys(numbers[span.message] for span in proposal.spans))
         failed.append(Rejected(proposal.content.text, messages, why))
     return whole, tuple(failed)
 
@@ -76,8 +75,12 @@ def commit(
     Raises `SpaceChangedError` where its vectors are not of the store's space any more.
     """
     batch = replace(batch, proposals=tuple(map(_with_claims, batch.proposals)))
-    messages = tuple(packed_terms(message.content) for message in batch.messages)
-    known = {message.content: data for message, data in zip(batch.messages, messages, strict=True)}
+    buried = tombstones.by_message(batch.buried)
+    messages = tuple(
+        packed_terms(tombstones.masked(message.content, buried.get(i, ())))
+        for i, message in enumerate(batch.messages)
+    )
+    known = {m.content: messages[i] for i, m in enumerate(batch.messages) if i not in buried}
     proposals = tuple(known.get(p.content.text) or packed_terms(p.content.text) for p in batch.proposals)
     with store.write() as tx:
         result: T | None = None

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..records import Proposal, Rejected
+from ..records import Buried, Proposal, Rejected, Span
 from .given import Common, given_facts, verbatim
 from .messages import Heard
 
@@ -27,6 +28,24 @@ def as_given(facts: Any, heard: Heard, common: Common) -> Proposed:
 def as_said(heard: Heard, common: Common) -> Proposed:
     """Every message word for word."""
     return Proposed(tuple(verbatim(heard, common)), heard.rejected, "verbatim")
+
+
+def without_buried(proposed: Proposed, heard: Heard, buried: Sequence[Buried]) -> Proposed:
+    """What is left when nothing is taken from words that were deleted and are merely sent again."""
+    if not buried:
+        return proposed
+    kept, left_out = [], []
+    for proposal in proposed.proposals:
+        if any(_overlap(span, one.span) for span in proposal.spans for one in buried):
+            numbers = dict.fromkeys(heard.numbers[span.message] for span in proposal.spans)
+            left_out.append(Rejected(proposal.content.text, tuple(numbers), "deleted"))
+        else:
+            kept.append(proposal)
+    return Proposed(tuple(kept), (*proposed.rejected, *left_out), proposed.extractor)
+
+
+def _overlap(one: Span, other: Span) -> bool:
+    return one.message == other.message and one.start < other.end and other.start < one.end
 
 
 def as_stated(heard: Heard, common: Common) -> Proposed:

@@ -87,7 +87,7 @@ def gather(snapshots: Sequence[Snapshot], query: Query, recipe: Recipe) -> list[
     dense = dense and any(s.dims for s in snapshots)
     found = []
     for snapshot, own in zip(snapshots, words, strict=True):
-        told = snapshot.message_words.words(query.groups, None)
+        told = snapshot.message_words.words(query.groups, snapshot.heard if snapshot.retold else None)
         evidence = _empty(snapshot, own, told, _cosines(snapshot, query) if dense else None)
         if query.groups:
             _add_lexical(evidence, weighing)

@@ -68,6 +68,7 @@ class ScopeIndex:
         self._words, self._message_words = Postings(), Postings()
         self._slots = Slots()
         self._live: Mask = np.empty(0, np.bool_)
+        self._heard: Mask = np.empty(0, np.bool_)
         self._take(rows, messages, runs)
 
     def apply(
@@ -81,29 +82,31 @@ class ScopeIndex:
     ) -> bool:
         """Take in what changed: new and replaced rows, memories without a believed version, messages, labels.
 
-        Messages and labels that are known already may be among them. The labels of the memories `labels_of`
-        are told in full: any other that they had is gone. Returns False, with nothing changed,
-        where the caller must reload: the sequence would go back, a vector has another length than those held,
-        or too many rows would be dead. A purge, after which messages are missing, needs one too.
+        A message that is known already has other terms from now on. Labels that are known may be among them;
+        those of the memories `labels_of` are told in full: any other that they had is gone. Returns False,
+        with nothing changed, where the caller must reload: the sequence would go back, a vector has another
+        length than those held, or too many rows would be dead. A purge, after which messages are missing,
+        needs one too.
         """
         rows = {row.memory_no: row for row in rows_replaced}
         gone = np.array([*rows, *memory_nos_gone], dtype=np.int64)
         stale = np.flatnonzero(np.isin(self._rows["memory_no"], gone) & self._live)
-        dead = self._rows.n - int(np.count_nonzero(self._live)) + len(stale)
+        told = {message.message_no: message for message in messages}
+        retold = np.flatnonzero(
+            np.isin(self._messages["message_no"], np.array([*told], dtype=np.int64)) & self._heard
+        )
         if (
             seq < self.seq
-            or dead > max(_DEAD_ALLOWED, (self._rows.n + len(rows)) // 3)
+            or _too_many_dead(self._live, len(stale), len(rows))
+            or _too_many_dead(self._heard, len(retold), len(told))
             or not self._matrix.fits(row.vector for row in rows.values())
         ):
             return False
-        told = {message.message_no: message for message in messages}
-        known = np.isin(np.array([*told], dtype=np.int64), self._messages["message_no"])
-        new = [message for message, held in zip(told.values(), known.tolist(), strict=True) if not held]
-        self._live = self._live.copy()
-        self._live[stale] = False
+        self._live, self._heard = self._live.copy(), self._heard.copy()
+        self._live[stale] = self._heard[retold] = False
         self._forget_labels(np.array([*labels_of], dtype=np.int64))
         self.seq = seq
-        self._take(rows.values(), new, runs)
+        self._take(rows.values(), told.values(), runs)
         return True
 
     def snapshot(self) -> Snapshot:
@@ -115,7 +118,13 @@ class ScopeIndex:
         """Bytes held, near enough for a budget."""
         parts = (self._rows, self._messages, self._labels, self._words, self._message_words, self._slots)
         coded = sum(coder.nbytes for coder in self._coders.values())
-        return sum(part.nbytes for part in parts) + self._live.nbytes + self._matrix.nbytes + coded
+        return (
+            sum(part.nbytes for part in parts)
+            + self._live.nbytes
+            + self._heard.nbytes
+            + self._matrix.nbytes
+            + coded
+        )
 
     def _take(self, rows: Iterable[IndexRow], messages: Iterable[MessageRow], runs: Iterable[RunRow]) -> None:
         terms = [self._append_rows(chunk) for chunk in _chunks(rows)]
@@ -126,6 +135,7 @@ class ScopeIndex:
         self._words = _plus(self._words, terms, self._rows.n)
         self._message_words = _plus(self._message_words, message_terms, self._messages.n)
         self._live = np.append(self._live, np.ones(self._rows.n - len(self._live), np.bool_))
+        self._heard = np.append(self._heard, np.ones(self._messages.n - len(self._heard), np.bool_))
         self._slots = self._slots.grown(self._rows["place"], self._messages["place"])
         self._snapshot = Snapshot(
             self.owner,
@@ -134,6 +144,7 @@ class ScopeIndex:
             self._live,
             self._rows.views(),
             self._messages.views(),
+            self._heard,
             self._labels.views(),
             self._coders,
             self._matrix.views(),
@@ -172,6 +183,11 @@ class ScopeIndex:
             {"message_no": numbers, "place": place(episodes, positions), "length": terms.lengths()}
         )
         return terms
+
+
+def _too_many_dead(live: Mask, more: int, new: int) -> bool:
+    dead = len(live) - int(np.count_nonzero(live)) + more
+    return dead > max(_DEAD_ALLOWED, (len(live) + new) // 3)
 
 
 def _categories(text: str) -> tuple[object, ...]:

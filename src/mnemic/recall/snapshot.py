@@ -39,7 +39,7 @@ class Snapshot:
     """What an index held at one moment: rows 0 to n - 1, some of them dead. It never changes.
 
     It answers for the columns that filters ask for (`mnemic.filter_masks.ColumnView`). `rows` and `messages`
-    have the raw columns; `blocks` the unit vectors, row after row.
+    have the raw columns, `heard` tells the messages that count; `blocks` the unit vectors, row after row.
     """
 
     owner: Owner
@@ -48,6 +48,7 @@ class Snapshot:
     live: Mask
     rows: dict[str, NDArray[Any]]
     messages: dict[str, NDArray[Any]]
+    heard: Mask
     labels: dict[str, NDArray[Any]]
     coders: dict[str, Coder]
     blocks: tuple[NDArray[np.float32], ...]
@@ -118,6 +119,11 @@ class Snapshot:
         return not bool(self.live.all())
 
     @cached_property
+    def retold(self) -> bool:
+        """Whether any message does not count any more."""
+        return not bool(self.heard.all())
+
+    @cached_property
     def row_lengths(self) -> Lengths:
         """Words in each row; of all live ones."""
         lengths: Floats = self.rows["length"]
@@ -126,7 +132,8 @@ class Snapshot:
     @cached_property
     def slot_lengths(self) -> Floats:
         """Words on each slot, live rows and messages together."""
-        return self.slots.sums(np.where(self.live, self.rows["length"], 0.0), self.messages["length"])
+        rows = np.where(self.live, self.rows["length"], 0.0)
+        return self.slots.sums(rows, np.where(self.heard, self.messages["length"], 0.0))
 
     def window_lengths(self, window: tuple[float, ...]) -> Lengths:
         """Words in the window around each slot; of all slots that have words."""

@@ -14,13 +14,13 @@ from ..checks import canonical_json
 from ..errors import ConflictError, NotFoundError
 from ..records import UNSET, Act, Claim, Embedded, Event, Kind, Revision
 from ..text.normal import live_key
-from . import reading
+from . import reading, tombstones
 from . import schema as s
 from .owners import Numbers, lock_owner
 from .reading import Listing
 from .rows import Values, change_row, claim_rows
 from .schema import AnyRow, Place, chunks
-from .versions import CLOSE, LATEST, OPEN, SET_KEY, claim_key, not_before, replace_version
+from .versions import CLOSE, LATEST, OPEN, SET_KEY, claim_key, not_before, past_key, replace_version
 
 
 def revise(
@@ -103,6 +103,7 @@ def retire(tx: Connection, tenant: str, place: Place, expected_version: int | No
     tx.execute(CLOSE, {"owner": owner_id, "version": row.no, "at": act.at})
     tx.execute(SET_KEY, {"owner": owner_id, "memory": memory_no, "key": None})
     tx.execute(insert(s.change), change_row(owner_id, numbers, Event.DELETE, act, memory_no, closed=row.no))
+    tombstones.retell(tx, owner_id, [memory_no])
     numbers.save(tx)
 
 
@@ -120,11 +121,15 @@ def restore(tx: Connection, tenant: str, place: Place, act: Act) -> bool:
     if row.tx_to is None:
         return False
     kind = select(s.memory.c.kind).where(s.memory.c.owner_id == owner_id, s.memory.c.no == memory_no)
+    key = live_key(row.text, row.event_date)
     if row.successor_no is None:
-        key = live_key(row.text, row.event_date)
         claim_key(tx, owner_id, memory_no, tx.execute(kind).scalar_one(), key)
+    else:
+        past = past_key(key, memory_no)
+        tx.execute(SET_KEY, {"owner": owner_id, "memory": memory_no, "key": past})
     numbers = Numbers(state)
     replace_version(tx, numbers, row, {}, None, Event.RESTORE, act)
+    tombstones.retell(tx, owner_id, [memory_no])
     numbers.save(tx)
     return True
 
@@ -153,6 +158,7 @@ def retire_all(tx: Connection, listing: Listing, act: Act) -> int:
             tx.execute(SET_KEY, [{"owner": owner_id, "memory": no, "key": None} for no in gone])
         if changes:
             tx.execute(insert(s.change), changes)
+        tombstones.retell(tx, owner_id, gone)
         numbers.save(tx)
         retired += len(gone)
     return retired
@@ -198,14 +204,3 @@ def _open_numbers(tx: Connection, owner_id: int, memory_nos: Sequence[int]) -> d
         )
         found.update({row.memory_no: row.no for row in tx.execute(query)})
     return found
-
-
-def erase_tenant(tx: Connection, tenant: str) -> None:
-    """Remove every row of a tenant from every table; the embedding space too when the store is empty then."""
-    owners = select(s.owner.c.id).where(s.owner.c.tenant == tenant)
-    for table in reversed(s.tables.sorted_tables):
-        if table in s.OWNED:
-            tx.execute(delete(table).where(table.c.owner_id.in_(owners)))
-    tx.execute(delete(s.owner).where(s.owner.c.tenant == tenant))
-    if tx.execute(select(s.owner.c.id).limit(1)).first() is None:
-        tx.execute(delete(s.space))

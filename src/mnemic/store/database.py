@@ -13,19 +13,21 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 
-from sqlalchemy import Connection, Engine
+from sqlalchemy import Connection, Engine, delete, select
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from .. import runtime
 from ..errors import StoreBusyError, StoreClosedError, StoreReadOnlyError
-from . import gate, migrations, sqlite
+from . import gate, migrations, schema, sqlite
 
 POOL_SIZE = 8
 # Writes closer together than a gap are a row; after so long a row, other processes get a pause to begin in.
 GAP_SECONDS = 0.0005
 ROW_SECONDS = 0.05
 PAUSE_SECONDS = 0.006
+# How long a purge waits for readers of an older state.
+ERASE_SECONDS = 10.0
 
 
 class Store:
@@ -102,22 +104,15 @@ class Store:
     def _transaction(self, options: dict[str, bool]) -> Iterator[Connection]:
         # Once more: it may have been closed while this waited for its turn.
         self._refuse_if_closed()
-        try:
-            with (
-                gate.inside(),
-                self._engine.connect().execution_options(**options) as connection,
-                connection.begin(),
-            ):
-                yield connection
-                if options:
-                    runtime.give_up_if_cancelled()
-        except PoolTimeoutError as fault:
-            raise StoreBusyError(
-                "All connections of this process to the store were in use too long."
-            ) from fault
-        except (DBAPIError, sqlite3.Error) as fault:
-            orig = fault.orig if isinstance(fault, DBAPIError) else None
-            raise sqlite.translate(orig or fault, self.path) from fault
+        with (
+            _faults(self.path),
+            gate.inside(),
+            self._engine.connect().execution_options(**options) as connection,
+            connection.begin(),
+        ):
+            yield connection
+            if options:
+                runtime.give_up_if_cancelled()
 
     def grown(self) -> bool:
         """Whether `checkpoint` has something to do, and nobody does it yet."""
@@ -130,6 +125,34 @@ class Store:
         with self._tidying, gate.inside():
             if not self._closed:
                 sqlite.checkpoint(self._engine)
+
+    def erase(self) -> bool:
+        """Finish what purges began: nothing they removed is left in the database, its log or its free space.
+
+        True also when there was nothing to do; False where it could not be finished, because others still
+        read an older state. It is finished then when the store is next opened, or purged. Raises `StoreError`.
+        """
+        mark = self._erase_mark()
+        if mark is None:
+            return True
+        with self._alone, self._tidying, _faults(self.path), gate.inside():
+            self._refuse_if_closed()
+            if not sqlite.erase(self._engine, ERASE_SECONDS):
+                return False
+        with self.write() as tx:
+            # Another purge may have come meanwhile: that one is for whoever made it to finish.
+            done = schema.meta.c.key == "erase", schema.meta.c.value == mark
+            tx.execute(delete(schema.meta).where(*done))
+        return True
+
+    def must_erase(self) -> bool:
+        """Whether a purge was not finished."""
+        return self._erase_mark() is not None
+
+    def _erase_mark(self) -> str | None:
+        with self.read() as tx:
+            pending = select(schema.meta.c.value).where(schema.meta.c.key == "erase")
+            return tx.execute(pending).scalar()
 
     def size(self) -> int:
         """Bytes of the store's files; 0 for one in memory."""
@@ -165,6 +188,18 @@ class Store:
     def _refuse_if_closed(self) -> None:
         if self._closed:
             raise StoreClosedError("This memory was closed; open a new one.")
+
+
+@contextmanager
+def _faults(path: Path | None) -> Iterator[None]:
+    """Where the database may fail: with a typed error."""
+    try:
+        yield
+    except PoolTimeoutError as fault:
+        raise StoreBusyError("All connections of this process to the store were in use too long.") from fault
+    except (DBAPIError, sqlite3.Error) as fault:
+        orig = fault.orig if isinstance(fault, DBAPIError) else None
+        raise sqlite.translate(orig or fault, path) from fault
 
 
 def _make_directory(path: Path) -> None:

@@ -13,11 +13,14 @@ from ..records import IndexRow, MessageRow, RunRow
 from . import schema as s
 
 CHUNK = 2_000
+# They change what the messages that state a memory lend to others.
+_BURYING = ("DELETE", "RESTORE")
 
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """What changed for an owner: the memories touched, the rows they have now, new messages and labels."""
+    """What changed for an owner: the memories touched, the rows they have now, labels, and the messages that are
+    new or have other terms."""
 
     memory_nos: frozenset[int]
     rows: tuple[IndexRow, ...]
@@ -58,8 +61,12 @@ def changed_since(
         values = {"owner": owner_id, "space": space_id, "memories": some}
         rows.extend(map(IndexRow._make, tx.execute(_rows(some=True), values)))
         runs.extend(map(RunRow._make, tx.execute(_runs(some=True), values)))
-    messages = tuple(message_rows(tx, owner_id, seq))
-    return Delta(frozenset(memory_nos), tuple(rows), messages, tuple(runs))
+    messages = [*message_rows(tx, owner_id, seq)]
+    buried = sorted({row.memory_no for row in changes if row.event in _BURYING})
+    for some in s.chunks(buried):
+        retold = tx.execute(_retold(), {"owner": owner_id, "memories": some})
+        messages.extend(map(MessageRow._make, retold))
+    return Delta(frozenset(memory_nos), tuple(rows), tuple(messages), tuple(runs))
 
 
 @lru_cache(maxsize=2)
@@ -122,6 +129,19 @@ def _messages() -> Select[Any]:
         select(m.no, m.episode_no, m.position, t.data)
         .join_from(s.message, s.message_terms, and_(t.owner_id == m.owner_id, t.message_no == m.no))
         .where(m.owner_id == bindparam("owner"), t.message_no > bindparam("after"))
+    )
+
+
+@lru_cache(maxsize=1)
+def _retold() -> Select[Any]:
+    """The messages that state some memories."""
+    m, t, support = s.message.c, s.message_terms.c, s.support.c
+    return (
+        select(m.no, m.episode_no, m.position, t.data)
+        .distinct()
+        .join_from(s.message, s.message_terms, and_(t.owner_id == m.owner_id, t.message_no == m.no))
+        .join(s.support, and_(support.owner_id == m.owner_id, support.message_no == m.no))
+        .where(m.owner_id == bindparam("owner"), support.memory_no.in_(bindparam("memories", expanding=True)))
     )
 
 

@@ -78,6 +78,18 @@ def owner_for_write(tx: Connection, who: Owner, at: Instant) -> OwnerState:
     return OwnerState(row.id, row.seq, who)
 
 
+def owner_number(tx: Connection, who: Owner) -> int | None:
+    """The number of an owner; None where it has nothing yet."""
+    o = owner.c
+    query = select(o.id).where(
+        o.tenant == who.tenant,
+        o.user_id == who.user_id,
+        o.agent_id == who.agent_id,
+        o.app_id == who.app_id,
+    )
+    return tx.execute(query).scalar()
+
+
 def lock_owner(tx: Connection, tenant: str, owner_id: int) -> OwnerState:
     """The state of an owner known by number, locked against other writers until the transaction ends."""
     query = select(owner).where(owner.c.id == owner_id, owner.c.tenant == tenant).with_for_update()

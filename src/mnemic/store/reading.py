@@ -29,7 +29,7 @@ from ..clock import Instant
 from ..filters import EVERYTHING, Node, type_fault
 from ..records import Entry, Item, Owner, Source, StoredMessage
 from ..scope import Scope
-from . import filter_sql
+from . import filter_sql, tombstones
 from . import schema as s
 from .owners import among, fits, owners_in, told_by
 from .schema import AnyRow, Place, chunks
@@ -379,7 +379,7 @@ def _runs(tx: Connection, values: dict[str, Any]) -> dict[Place, tuple[str, ...]
 
 
 def _sources(tx: Connection, values: dict[str, Any]) -> dict[Place, Source]:
-    found: dict[Place, list[tuple[str, str]]] = defaultdict(list)
+    found: dict[Place, list[tuple[str, str | None]]] = defaultdict(list)
     for memory_no, uid, quote in tx.execute(_supports_of(), values).all():
         found[values["owner"], memory_no].append((uid, quote))
     return {place: Source(tuple(uid for uid, _ in stated), stated[0][1]) for place, stated in found.items()}
@@ -401,7 +401,8 @@ def _runs_of() -> Select[Any]:
 def _supports_of() -> Select[Any]:
     length = s.support.c.end - s.support.c.start
     length = case((length > QUOTE_CHARS, QUOTE_CHARS), else_=length)
-    quote = func.substr(s.message.c.content, s.support.c.start + 1, length)
+    words = func.substr(s.message.c.content, s.support.c.start + 1, length)
+    quote = case((tombstones.states_a_retired_memory(), None), else_=words)
     return (
         select(s.support.c.memory_no, s.message.c.uid, quote.label("quote"))
         .join_from(
@@ -514,7 +515,20 @@ def messages(
     if limit is not None:
         query = query.limit(limit)
     with decoding("a message"):
-        return [_stored_message(row) for row in tx.execute(query)]
+        found = [_stored_message(row) for row in tx.execute(query)]
+    return _with_deletions(tx, found)
+
+
+def _with_deletions(tx: Connection, found: Sequence[StoredMessage]) -> list[StoredMessage]:
+    by_owner: dict[int, list[int]] = defaultdict(list)
+    for message in found:
+        by_owner[message.place[1]].append(message.place[2])
+    spans = {
+        (owner_id, no): tuple(buried)
+        for owner_id, nos in by_owner.items()
+        for no, buried in tombstones.buried_spans(tx, owner_id, nos).items()
+    }
+    return [replace(message, deleted_spans=spans.get(message.place[1:], ())) for message in found]
 
 
 def count_messages(tx: Connection, scope: Scope) -> int:

@@ -15,7 +15,7 @@ from ..clock import Instant
 from ..errors import KeyReuseError
 from ..records import Act, Owner
 from . import schema as s
-from .owners import lock_owner
+from .owners import lock_owner, owner_number
 from .sound import decoding
 
 T = TypeVar("T")
@@ -84,14 +84,7 @@ def replayed_to(tx: Connection, who: Owner, call: Once | None, at: Instant) -> A
     """Like `replayed`, for an owner that may not exist yet."""
     if call is None:
         return None
-    o = s.owner.c
-    query = select(o.id).where(
-        o.tenant == who.tenant,
-        o.user_id == who.user_id,
-        o.agent_id == who.agent_id,
-        o.app_id == who.app_id,
-    )
-    owner_id = tx.execute(query).scalar()
+    owner_id = owner_number(tx, who)
     return None if owner_id is None else replayed(tx, owner_id, call, at)
 
 

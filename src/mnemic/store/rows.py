@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Dialect, Table, insert, text
 
 from ..clock import Instant
 from ..ids import new_id
-from ..records import Act, Batch, Claim, Embedded, Event, Message, Proposal
+from ..records import Act, Batch, Claim, Embedded, Event, Message, Proposal, Span
 from . import schema as s
 from .owners import Numbers
 
@@ -190,18 +190,15 @@ def change_row(
     }
 
 
-def support_rows(
-    proposal: Proposal, memory_no: int, messages: Sequence[int], owner_id: int
-) -> Iterable[Values]:
-    """Which messages, by their numbers in the store, state a proposal's memory."""
-    for span in proposal.spans:
-        yield {
-            "owner_id": owner_id,
-            "memory_no": memory_no,
-            "message_no": messages[span.message],
-            "start": span.start,
-            "end": span.end,
-        }
+def support_row(span: Span, memory_no: int, messages: Sequence[int], owner_id: int) -> Values:
+    """That a span of a message states a memory; `messages` are the numbers of the call's messages in the store."""
+    return {
+        "owner_id": owner_id,
+        "memory_no": memory_no,
+        "message_no": messages[span.message],
+        "start": span.start,
+        "end": span.end,
+    }
 
 
 def claim_rows(claims: Sequence[Claim], memory_no: int, owner_id: int) -> Iterable[Values]:

@@ -135,6 +135,23 @@ def checkpoint(engine: Engine) -> None:
         raw.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
 
+def erase(engine: Engine, seconds: float) -> bool:
+    """Rewrite the file without what was deleted, and empty the log.
+
+    False where somebody kept reading an older state for that long, which the log must then still hold.
+    """
+    until = time.monotonic() + seconds
+    with engine.connect() as connection:
+        raw = connection.connection.driver_connection
+        assert isinstance(raw, sqlite3.Connection)
+        raw.execute("VACUUM")
+        while raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
+            if time.monotonic() > until:
+                return False
+            time.sleep(0.01)
+    return True
+
+
 def wal_bytes(path: Path) -> int:
     """Size of the write-ahead log."""
     return file_bytes(path.with_name(path.name + "-wal"))

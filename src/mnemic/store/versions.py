@@ -97,6 +97,11 @@ def claim_key(tx: Connection, owner_id: int, memory_no: int, kind: str, key: str
     tx.execute(SET_KEY, {"owner": owner_id, "memory": memory_no, "key": key})
 
 
+def past_key(key: str, number: int | str = "") -> str:
+    """What a superseded memory has for a live key: no claim on its words, but a way to find it by them."""
+    return f"{key}:{number}"
+
+
 def replace_version(
     tx: Connection,
     numbers: Numbers,

@@ -13,12 +13,13 @@ from sqlalchemy import Connection, bindparam, exists, insert, select
 
 from ..clock import Instant
 from ..ids import new_id
-from ..records import Act, Batch, BatchTerms, Claim, Embedded, Event, Outcome, Proposal
+from ..records import Act, Batch, BatchTerms, Buried, Claim, Embedded, Event, Outcome, Proposal
 from ..text.normal import live_key
 from . import schema as s
 from .owners import Numbers, owner_for_write
 from .rows import (
     Rows,
+    Values,
     change_row,
     claim_rows,
     episode_row,
@@ -27,10 +28,10 @@ from .rows import (
     memory_row,
     message_row,
     open_version,
-    support_rows,
+    support_row,
 )
-from .schema import AnyRow
-from .versions import BELIEVED, OPEN, SET_KEY, Live, live_memories, not_before, replace_version
+from .schema import AnyRow, chunks
+from .versions import BELIEVED, OPEN, SET_KEY, Live, live_memories, not_before, past_key, replace_version
 
 # The claims of other memories that are current, in the order in which they were said.
 _CLAIMED = (
@@ -110,7 +111,8 @@ def add(
             rows.change.append(change_row(state.id, numbers, Event.NONE, act, memory_no))
             outcomes.append(Outcome(found.uid, found.text, Event.NONE))
         rows.memory_run.append({"owner_id": state.id, "memory_no": memory_no, "run_id": batch.run_id})
-        rows.support.extend(support_rows(proposal, memory_no, messages, state.id))
+        rows.support.extend(support_row(span, memory_no, messages, state.id) for span in proposal.spans)
+    rows.support.extend(_buried_support(tx, state.id, batch.buried, messages))
     rows.change.append(change_row(state.id, numbers, Event.EPISODE, act, None))
     _drop_twin_supports(rows)
     rows.write(tx)
@@ -153,6 +155,20 @@ def _write_messages(
     return nos
 
 
+def _buried_support(
+    tx: Connection, owner_id: int, buried: Sequence[Buried], messages: Sequence[int]
+) -> Iterable[Values]:
+    """Deleted words that were sent again support what they state: so they stay buried as long as that does."""
+    m = s.memory.c
+    numbers: dict[str, int] = {}
+    for some in chunks(sorted({one.uid for one in buried})):
+        query = select(m.uid, m.no).where(m.owner_id == owner_id, m.uid.in_(some))
+        numbers.update((row.uid, row.no) for row in tx.execute(query))
+    for uid, span in ((one.uid, one.span) for one in buried):
+        if uid in numbers:
+            yield support_row(span, numbers[uid], messages, owner_id)
+
+
 def _drop_twin_supports(rows: Rows) -> None:
     """Two proposals of one call may state the same memory by the same words; that is one support."""
     seen = {(r["memory_no"], r["message_no"], r["start"]): r for r in rows.support}
@@ -172,7 +188,7 @@ def _held_then(
     values = {
         "owner": owner_id,
         "kind": proposal.kind,
-        "from_key": past_key(key, ""),
+        "from_key": past_key(key),
         "to_key": past_key(key, "~"),
         "said_at": _said_at(proposal, observed_at),
     }
@@ -226,13 +242,8 @@ def _end(
     """Close a memory in the world's time, and link it to its successor."""
     fields = {"valid_to": at, "valid_to_precision": precision, "successor_no": successor_no}
     replace_version(tx, numbers, row, fields, None, Event.SUPERSEDE, act)
-    key = past_key(live_key(row.text, row.event_date), str(row.memory_no))
+    key = past_key(live_key(row.text, row.event_date), row.memory_no)
     tx.execute(SET_KEY, {"owner": numbers.state.id, "memory": row.memory_no, "key": key})
-
-
-def past_key(key: str, number: str) -> str:
-    """What a superseded memory has for a live key: no claim on its words, but a way to find it by them."""
-    return f"{key}:{number}"
 
 
 class _Claimed(NamedTuple):
