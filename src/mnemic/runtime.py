@@ -10,8 +10,10 @@ import asyncio
 import contextvars
 import os
 import threading
+import traceback
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from .errors import MnemicError
@@ -78,6 +80,11 @@ class Runtime:
             cancelled.set()
             raise
 
+    def aside(self, work: Callable[[], object]) -> None:
+        """Do work in the pool for which nobody waits; not at all when the process is ending."""
+        with suppress(RuntimeError):
+            self.pool.submit(work)
+
     async def on_loop(self, work: Coroutine[Any, Any, T]) -> T:
         """Await what needs an event loop, such as a model behind a network."""
         if not _blocking.get():
@@ -95,6 +102,11 @@ def _step_through(work: Coroutine[Any, Any, T]) -> T:
         work.send(None)
     except StopIteration as done:
         return done.value  # type: ignore[no-any-return]
+    except KeyboardInterrupt as stop:
+        # It may have fallen between the entry of a `with` and its block. What was entered hangs on the frames of
+        # this call and is let go with them: now, not when somebody forgets the traceback.
+        traceback.clear_frames(stop.__traceback__)
+        raise
     work.close()
     raise MnemicError("A blocking call awaited something without `on_loop`; this is a fault in mnemic.")
 

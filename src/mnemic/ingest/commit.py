@@ -8,7 +8,6 @@ from typing import TypeVar
 
 from sqlalchemy import Connection
 
-from .. import runtime
 from ..records import (
     Act,
     Batch,
@@ -92,9 +91,7 @@ def commit(
             _expect_space(tx, batch.space_id)
             owner_id, outcomes = writing.add(tx, batch, BatchTerms(messages, proposals), act, _closes)
             result = replays.keep(tx, owner_id, once, answer(outcomes), act)
-    if store.grown():
-        runtime.current().pool.submit(store.checkpoint)
-    return result
+        return result
 
 
 def amend(

@@ -49,7 +49,8 @@ class Store:
         self._unlock()
 
     def _unlock(self) -> None:
-        self._writer = threading.Lock()
+        # One that knows whose it is: who gave up waiting for it cannot release it.
+        self._writer = threading.RLock()
         self._tidying = threading.Lock()
         self._wrote = self._row_began = 0.0
         # A database in memory has one connection: who reads, writes or closes it waits for the others.
@@ -79,17 +80,27 @@ class Store:
         Work whose caller was cancelled is rolled back too, up to the moment of the commit.
         """
         self._check()
-        # Threads of this process queue here, where waking is immediate, not in SQLite's sleeping retry.
-        if not self._writer.acquire(timeout=sqlite.BUSY_SECONDS):
-            raise StoreBusyError("Another writer held the store for longer than the busy timeout.")
         try:
+            # Inside the block: between the two, Ctrl-C would leave the lock held for ever.
+            self._queue()
             runtime.give_up_if_cancelled()
             self._let_others_in()
             with self._transaction(sqlite.WRITE) as tx:
                 yield tx
-        finally:
             self._wrote = time.monotonic()
-            self._writer.release()
+        finally:
+            # `suppress` would be one more call, and Ctrl-C could fall into it.
+            try:  # noqa: SIM105
+                self._writer.release()
+            except RuntimeError:
+                pass  # It was never taken.
+        if self.grown():
+            runtime.current().aside(self.checkpoint)
+
+    def _queue(self) -> None:
+        """Wait here for other threads' writes, where waking is immediate, not in SQLite's sleeping retry."""
+        if not self._writer.acquire(timeout=sqlite.BUSY_SECONDS):
+            raise StoreBusyError("Another writer held the store for longer than the busy timeout.")
 
     def _let_others_in(self) -> None:
         """Pause in a long row of writes without a gap, in which no other process could begin one."""

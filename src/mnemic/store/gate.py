@@ -8,57 +8,52 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+LONGEST_WAIT = 30.0
+LOOK_SECONDS = 0.0005
+
 
 class Gate:
-    """Counts the threads inside; shut, it lets no more in and waits for them to leave.
+    """Knows who is inside; shut, it lets no more in and waits for them to leave.
 
     `renewing` is for making anew what was brought through a fork, which one thread does for all.
     """
 
     def __init__(self) -> None:
         self.renewing = threading.Lock()
-        self._changed = threading.Condition(threading.Lock())
-        self._inside = 0
-        self._is_shut = False
-
-    def enter(self) -> None:
-        with self._changed:
-            self._changed.wait_for(lambda: not self._is_shut)
-            self._inside += 1
-
-    def leave(self) -> None:
-        with self._changed:
-            self._inside -= 1
-            self._changed.notify_all()
+        self.door = threading.Lock()
+        self.inside: set[object] = set()
 
     def shut(self, timeout: float) -> None:
         """Let nobody in until `open`, and wait for those inside, at most `timeout` seconds."""
-        self._changed.acquire()
-        self._is_shut = True
-        self._changed.wait_for(lambda: self._inside == 0, timeout)
+        self.door.acquire()
+        until = time.monotonic() + timeout
+        while self.inside and time.monotonic() < until:
+            time.sleep(LOOK_SECONDS)
 
     def open(self) -> None:
         """Let threads in again; called by the thread that shut the gate."""
-        self._is_shut = False
-        self._changed.notify_all()
-        self._changed.release()
+        self.door.release()
 
 
 _gate = Gate()
-LONGEST_WAIT = 30.0
 
 
 @contextmanager
 def inside() -> Iterator[None]:
     """Where a thread works with SQLite."""
-    _gate.enter()
+    gate, one = _gate, object()
+    # A lock taken by `with` and a call of a built-in type are the steps between which Ctrl-C cannot fall;
+    # a `Condition` here could be left locked for ever.
     try:
+        with gate.door:
+            gate.inside.add(one)
         yield
     finally:
-        _gate.leave()
+        gate.inside.discard(one)
 
 
 def renewing() -> threading.Lock:

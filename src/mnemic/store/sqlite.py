@@ -11,6 +11,7 @@ from typing import Any
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.pool import QueuePool, StaticPool
 
+from .. import runtime
 from ..errors import (
     StoreBusyError,
     StoreError,
@@ -122,6 +123,7 @@ def _begin_writing(raw: sqlite3.Connection) -> None:
             except sqlite3.OperationalError as fault:
                 if fault.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
                     raise
+            runtime.give_up_if_cancelled()
             time.sleep(random.uniform(0.001, 0.004))
     finally:
         raw.execute(f"PRAGMA busy_timeout={int(BUSY_SECONDS * 1000)}")
