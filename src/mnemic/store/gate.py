@@ -56,6 +56,17 @@ def inside() -> Iterator[None]:
         gate.inside.discard(one)
 
 
+@contextmanager
+def emptied() -> Iterator[None]:
+    """Where no other thread of this process works with SQLite: those inside have left, new ones wait."""
+    gate = _gate
+    gate.shut(LONGEST_WAIT)
+    try:
+        yield
+    finally:
+        gate.open()
+
+
 def renewing() -> threading.Lock:
     """This process's own lock for making anew what was brought through a fork."""
     return _gate.renewing
