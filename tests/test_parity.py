@@ -90,6 +90,9 @@ SCRIPT: list[Step] = [
     ("messages", {**ANN, "limit": 2, "cursor": Next()}),
     ("stats", {**ANN}),
     ("stats", {}),
+    ("log", {**ANN, "event": "UPDATE", "since": "2020", "limit": 1}),
+    ("log", {**ANN, "event": "UPDATE", "since": "2020", "limit": 1, "cursor": Next()}),
+    ("log", {"memory_id": First(4), "actor": "me"}),
     ("delete_all", {"run_id": "chat-1", "dry_run": True}),
     ("delete_all", {"run_id": "chat-1", "filters": {"n": 1}, "reason": "cleaning"}),
     ("get_all", {**ANN, "show_deleted": True}),
@@ -109,6 +112,8 @@ FAULTS: list[Step] = [
     ("add", {"messages": "x", **ANN, "infer": False, "metadata": [1]}),
     ("add", {"messages": "x", **ANN, "infer": False, "timestamp": "one day"}),
     ("messages", {**ANN, "limit": -1}),
+    ("log", {**ANN, "event": "ADDED"}),
+    ("log", {**ANN, "until": "one day"}),
 ]
 
 # --- the three ways in ------------------------------------------------------------------------------------

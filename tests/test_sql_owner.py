@@ -226,6 +226,8 @@ def use_every_verb(m: Memory, second: Memory) -> None:
         read.get(uid, **run)
         read.history(uid)
         read.stats()
+        read.log(**who, memory_id=uid, since="2024", until="2099-01-01", actor=TOKEN, event=["ADD", "NONE"])
+        read.log(**run, limit=1, cursor=read.log(**who, limit=1)["next"])
     once = {"idempotency_key": f"key-{TOKEN}", "expected_version": 1}
     for _ in range(2):
         m.add(talk, **who, infer=False, idempotency_key=TOKEN)

@@ -54,6 +54,7 @@ class AsyncMemory(Face):
     messages = _awaiting(Engine.messages)
     stats = _awaiting(Engine.stats)
     purge = _awaiting(Engine.purge)
+    log = _awaiting(Engine.log)
     reset = _awaiting(Engine.reset)
     close = _awaiting(Engine.close)
 

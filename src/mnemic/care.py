@@ -1,17 +1,19 @@
-"""The verbs by which a store is looked after: counting it, removing things for good."""
+"""The verbs by which a store is looked after: counting it, telling what happened to it, removing for good."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from sqlalchemy import Connection
 
 from . import checks, shapes
 from .bound import Bound
-from .errors import ScopeError
+from .clock import parse_when
+from .errors import ScopeError, ValidationError, nearest
 from .parts import off_loop
-from .store import purging, reading
+from .records import Event
+from .store import history, purging, reading
 from .store.database import Store
 from .store.purging import Removed
 from .store.schema import Place
@@ -43,6 +45,48 @@ class Care(Bound):
 
         model = None if space is None else {"name": space.name, "dims": space.dims}
         return {**await off_loop(work), "embedder": model}
+
+    async def log(
+        self,
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        app_id: str | None = None,
+        run_id: str | None = None,
+        memory_id: str | None = None,
+        since: Any = None,
+        until: Any = None,
+        actor: str | None = None,
+        event: str | Sequence[str] | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> shapes.LogPage:
+        """All changes of a scope, or of the whole tenant without ids, newest first, 20 a page if not told.
+
+        With run_id those of memories that carry the run's label, and what was told in the run. memory_id: only
+        those of one memory. since, until: both included; a day, month or year is its whole span. actor: only
+        those by exactly this one. event: one or several of ADD, UPDATE, SUPERSEDE, DELETE, RESTORE, NONE (a
+        repeat, which changed support or run labels only), EPISODE (messages kept), PURGE. limit: changes a
+        page; cursor: the `next` of the page before; pages stay stable while changes are added. Returns
+        `results`, `total` over all pages, `next` and `truncated`.
+        """
+        tz = self._parts.tz
+        asked = history.LogQuery(
+            scope=self._guard(self._ids(user_id, agent_id, app_id, run_id)),
+            since=None if since is None else parse_when(since, tz, field="since").start,
+            until=None if until is None else parse_when(until, tz, field="until").end,
+            actor=None if actor is None else checks.check_text(actor, "actor"),
+            events=_events(event),
+            memory_id=None if memory_id is None else checks.check_memory_id(memory_id),
+        )
+        count, after = checks.check_page(None, limit), shapes.read_cursor(cursor)
+
+        def work() -> shapes.LogPage:
+            with self._parts.store().read() as tx:
+                found = history.log(tx, asked, count + 1, after)
+                return shapes.log_page(found, count, history.count_log(tx, asked))
+
+        return await off_loop(work)
 
     async def purge(
         self,
@@ -127,3 +171,21 @@ def purged(store: Store, remove: Callable[[Connection], Removed], *, dry_run: bo
     if not erased:
         result["notice"] = "Others still read an older state; the bytes go when the store is next opened."
     return result
+
+
+def _events(given: str | Sequence[str] | None) -> tuple[Event, ...]:
+    """The events of a call, none for all. Raises `ValidationError` for one that there is not."""
+    if given is None:
+        return ()
+    named = [given] if isinstance(given, str) else given
+    if not isinstance(named, Sequence) or not named:
+        raise ValidationError(f"event must be the name of an event or a list of some, not {given!r}.")
+    known = [event.value for event in Event]
+    for name in named:
+        if name not in known:
+            hint = nearest(str(name), known)
+            raise ValidationError(
+                f"event {checks.shown(name)} is unknown{hint}; the events are {', '.join(known)}.",
+                details={"field": "event"},
+            )
+    return tuple(map(Event, named))

@@ -26,6 +26,7 @@ from .recall.why import Question, why
 from .records import UNSET, Act, Batch, Event, Item, Outcome, Revision
 from .scope import NO_IDS_TO_DELETE, read_scope, write_scope
 from .store import changing, reading, replays
+from .store import history as changes
 from .store.database import Store
 from .store.schema import Place
 
@@ -440,8 +441,8 @@ class Engine(Care):
         def work() -> list[shapes.HistoryItem]:
             with self._parts.store().read() as tx:
                 place = reading.place_of(tx, scope, uid)
-                entries = [] if place is None else reading.history(tx, place)
-            return [shapes.history_item(entry) for entry in entries]
+                entries = [] if place is None else changes.history(tx, place)
+            return [shapes.history_item(uid, entry) for entry in entries]
 
         return await off_loop(work)
 

@@ -63,6 +63,7 @@ class Memory(Face):
     messages = _blocking(Engine.messages)
     stats = _blocking(Engine.stats)
     purge = _blocking(Engine.purge)
+    log = _blocking(Engine.log)
     reset = _blocking(Engine.reset)
     close = _blocking(Engine.close)
 

@@ -332,21 +332,27 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One line of a memory's history."""
+    """One change: a line of a memory's history, and of the log.
 
-    seq: int
-    memory_id: str
+    What tells of the memory is None where the change is none of one memory. `place` orders it among all changes
+    of a scope: (at, owner, seq).
+    """
+
+    memory_id: str | None
     old_memory: str | None
     new_memory: str | None
     event: str
     at: Instant
-    created_at: Instant
+    created_at: Instant | None
     actor_id: str | None
     role: str | None
     old_metadata: Mapping[str, Any] | None
     new_metadata: Mapping[str, Any] | None
     actor: str | None
     reason: str | None
+    trace_id: str
+    owner: Owner
+    place: tuple[Instant, int, int]
 
 
 @dataclass(frozen=True, slots=True)

@@ -130,6 +130,37 @@ class HistoryItem(TypedDict):
     new_metadata: dict[str, Any] | None
 
 
+class LogItem(TypedDict):
+    """One change, of whatever memory; the ids are None where the owner has none.
+
+    `memory_id` is None for what is no change of one memory, such as EPISODE: messages that were kept.
+    """
+
+    id: str
+    at: str | None
+    event: str
+    memory_id: str | None
+    old_memory: str | None
+    new_memory: str | None
+    old_metadata: dict[str, Any] | None
+    new_metadata: dict[str, Any] | None
+    actor: str | None
+    reason: str | None
+    trace_id: str
+    user_id: str | None
+    agent_id: str | None
+    app_id: str | None
+
+
+class LogPage(TypedDict):
+    """A page of the log, newest first: `total` on all pages, the cursor of the `next`, whether any follow."""
+
+    results: list[LogItem]
+    total: int
+    next: str | None
+    truncated: bool
+
+
 class MessageItem(TypedDict, total=False):
     """A message as it was said."""
 
@@ -239,11 +270,11 @@ def memory_item(item: Item) -> MemoryItem:
     return shape
 
 
-def history_item(entry: Entry) -> HistoryItem:
-    """A line of a history; its id is stable."""
+def history_item(memory_id: str, entry: Entry) -> HistoryItem:
+    """A line of a memory's history; its id is stable."""
     return HistoryItem(
-        id=f"{entry.memory_id}:{entry.seq}",
-        memory_id=entry.memory_id,
+        id=_change_id(entry),
+        memory_id=memory_id,
         old_memory=entry.old_memory,
         new_memory=entry.new_memory,
         event=entry.event,
@@ -257,6 +288,31 @@ def history_item(entry: Entry) -> HistoryItem:
         old_metadata=None if entry.old_metadata is None else dict(entry.old_metadata),
         new_metadata=None if entry.new_metadata is None else dict(entry.new_metadata),
     )
+
+
+def log_item(entry: Entry) -> LogItem:
+    """A line of the log; its id is that of the same change in a history."""
+    return LogItem(
+        id=_change_id(entry),
+        at=iso(entry.at),
+        event=entry.event,
+        memory_id=entry.memory_id,
+        old_memory=entry.old_memory,
+        new_memory=entry.new_memory,
+        old_metadata=None if entry.old_metadata is None else dict(entry.old_metadata),
+        new_metadata=None if entry.new_metadata is None else dict(entry.new_metadata),
+        actor=entry.actor,
+        reason=entry.reason,
+        trace_id=entry.trace_id,
+        user_id=entry.owner.user_id or None,
+        agent_id=entry.owner.agent_id or None,
+        app_id=entry.owner.app_id or None,
+    )
+
+
+def _change_id(entry: Entry) -> str:
+    _, _, seq = entry.place
+    return f"{entry.memory_id or entry.trace_id}:{seq}"
 
 
 def message_item(message: StoredMessage) -> MessageItem:
@@ -356,6 +412,18 @@ def message_page(messages: Sequence[StoredMessage], count: int, total: int) -> M
     more = len(shown) < len(messages)
     return MessageList(
         results=[message_item(message) for message in shown],
+        total=total,
+        next=cursor_of(shown[-1].place) if more and shown else None,
+        truncated=more,
+    )
+
+
+def log_page(entries: Sequence[Entry], count: int, total: int) -> LogPage:
+    """A page of at most `count` changes, of which one more than that shows that others follow."""
+    shown = entries[:count]
+    more = len(shown) < len(entries)
+    return LogPage(
+        results=[log_item(entry) for entry in shown],
         total=total,
         next=cursor_of(shown[-1].place) if more and shown else None,
         truncated=more,

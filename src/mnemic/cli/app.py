@@ -24,6 +24,7 @@ VERBS: dict[str, Callable[..., None]] = {
     "history": read.history,
     "messages": read.messages,
     "stats": read.stats,
+    "log": read.log,
 }
 
 # Plain help takes half the time of boxed help and reads as well in a pipe.

@@ -157,6 +157,35 @@ def history(call: Call, memory_id: MemoryId) -> None:
     call.show(entries, show.history)
 
 
+def log(
+    call: Call,
+    memory_id: Annotated[
+        str | None, typer.Argument(metavar="[ID]", help="Only the changes of this memory.")
+    ] = None,
+    since: Annotated[str | None, typer.Option("--since", metavar="TIME", help="Not before that.")] = None,
+    until: Annotated[str | None, typer.Option("--until", metavar="TIME", help="Not after that.")] = None,
+    actor: Annotated[str | None, typer.Option("--actor", help="Only what this one did.")] = None,
+    event: Annotated[
+        list[str] | None, typer.Option("--event", help="Only such changes (repeatable): ADD, DELETE, ...")
+    ] = None,
+    limit: Limit = None,
+    cursor: Cursor = None,
+    everything: Everything = False,
+) -> None:
+    """Show all changes of a scope, or without ids of all, newest first."""
+    given: dict[str, Any] = {
+        "memory_id": memory_id,
+        "since": inputs.time_of(since),
+        "until": inputs.time_of(until),
+        "actor": actor,
+        "event": event or None,
+        **call.ids,
+    }
+    with call.memory() as memory:
+        listed = _paged(memory.log, given, limit, cursor, everything)
+    call.show(cast("shapes.LogPage", listed), show.log)
+
+
 def stats(call: Call) -> None:
     """Count what a scope, or without ids the whole store, holds."""
     with call.memory() as memory:

@@ -26,6 +26,9 @@ ADVICE = {
     "returned": "A higher --top-k or a lower --threshold lets it through.",
 }
 
+# What the log shows of a change that opened and closed no version.
+WORDLESS = {"EPISODE": "(messages kept)", "NONE": "(said again, or out of a run)"}
+
 # What a terminal would obey rather than show: control characters, and marks that reverse the reading order.
 COMMANDS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
@@ -82,17 +85,37 @@ def history(entries: Sequence[shapes.HistoryItem]) -> None:
     """The changes of a memory, oldest first."""
     console = make_console()
     for entry in entries:
-        lines: list[str | Text] = [one_line(entry["new_memory"] or "(deleted)")]
-        if entry["old_memory"] is not None and entry["old_memory"] != entry["new_memory"]:
-            lines.append(faint(f"was: {one_line(entry['old_memory'])}"))
-        if entry["new_metadata"] != entry["old_metadata"]:
-            lines.append(faint(f"metadata: {_value(entry['new_metadata'])}"))
-        told = [f"by {entry['actor']}" if entry["actor"] else "", entry["reason"] or ""]
-        if any(told):
-            lines.append(faint(clean(": ".join(part for part in told if part))))
+        lines = [one_line(entry["new_memory"] or "(deleted)"), *_difference(entry)]
         beside(console, f"{moment(entry['updated_at'])}  {entry['event']:<9}", *lines)
     if not entries:
         console.print("No memory ever had this id.")
+
+
+def log(page: shapes.LogPage) -> None:
+    """Changes, newest first: what became of which memory, through whom and why."""
+    console = make_console()
+    for entry in page["results"]:
+        ids = (entry["user_id"], entry["agent_id"], entry["app_id"])
+        about = [entry["memory_id"] or f"trace {entry['trace_id']}", " ".join(one for one in ids if one)]
+        first = entry["new_memory"] or WORDLESS.get(entry["event"], "(deleted)")
+        lines = [one_line(first), *_difference(entry), faint(clean("  ".join(about)))]
+        beside(console, f"{moment(entry['at'])}  {entry['event']:<9}", *lines)
+    if not page["results"]:
+        console.print("No such change.")
+    _footer(console, page, "change")
+
+
+def _difference(entry: shapes.HistoryItem | shapes.LogItem) -> list[str | Text]:
+    """What a change replaced, and who made it and why."""
+    lines: list[str | Text] = []
+    if entry["old_memory"] is not None and entry["old_memory"] != entry["new_memory"]:
+        lines.append(faint(f"was: {one_line(entry['old_memory'])}"))
+    if entry["new_metadata"] != entry["old_metadata"]:
+        lines.append(faint(f"metadata: {_value(entry['new_metadata'])}"))
+    told = [f"by {entry['actor']}" if entry["actor"] else "", entry["reason"] or ""]
+    if any(told):
+        lines.append(faint(clean(": ".join(part for part in told if part))))
+    return lines
 
 
 def added(result: shapes.AddResult) -> None:

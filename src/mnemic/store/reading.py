@@ -1,4 +1,4 @@
-"""Reading memories, messages and histories. Every function takes the owners or the tenant it may see."""
+"""Reading memories and messages. Every function takes the owners or the tenant it may see."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from sqlalchemy import (
 
 from ..clock import Instant
 from ..filters import EVERYTHING, Node, type_fault
-from ..records import Entry, Item, Owner, Source, StoredMessage
+from ..records import Item, Owner, Source, StoredMessage
 from ..scope import Scope
 from . import filter_sql, tombstones
 from . import schema as s
 from .owners import among, fits, owners_in, told_by
 from .schema import AnyRow, Place, chunks
-from .sound import decoding, instant, optional_instant
+from .sound import decoding, instant, json_object, optional_instant
 
 QUOTE_CHARS = 300
 
@@ -342,7 +342,7 @@ def _item(
         kind=row.kind,
         owner=Owner(row.tenant, row.user_id, row.agent_id, row.app_id),
         runs=runs.get(place, ()),
-        metadata=None if row.metadata is None else _mapping(row.metadata),
+        metadata=None if row.metadata is None else json_object(row.metadata),
         categories=None if row.categories is None else tuple(json.loads(row.categories)),
         role=row.role,
         actor_id=row.actor_id,
@@ -361,13 +361,6 @@ def _item(
         deleted_reason=None if deletion is None else deletion.reason,
         place=(row.created_at, row.owner_id, row.memory_no),
     )
-
-
-def _mapping(text: str) -> dict[str, Any]:
-    found = json.loads(text)
-    if not isinstance(found, dict):
-        raise ValueError("metadata that is no object")
-    return found
 
 
 def _runs(tx: Connection, values: dict[str, Any]) -> dict[Place, tuple[str, ...]]:
@@ -428,60 +421,6 @@ def _deletions() -> Select[Any]:
             s.change.c.event == "DELETE",
         )
         .order_by(s.change.c.seq)
-    )
-
-
-_opened = s.version.alias("opened")
-_closed = s.version.alias("closed")
-
-
-def history(tx: Connection, place: Place) -> list[Entry]:
-    """All changes of a memory's text, metadata and state, in order; repeats are left out."""
-    owner_id, memory_no = place
-    c = s.change.c
-    query = (
-        select(
-            c.seq,
-            c.event,
-            c.at,
-            c.actor,
-            c.reason,
-            _opened.c.text.label("new_text"),
-            _opened.c.metadata.label("new_metadata"),
-            _closed.c.text.label("old_text"),
-            _closed.c.metadata.label("old_metadata"),
-            s.memory.c.uid,
-            s.memory.c.created_at,
-            s.memory.c.actor_id,
-            s.memory.c.role,
-        )
-        .select_from(
-            s.change.join(s.memory, and_(s.memory.c.owner_id == c.owner_id, s.memory.c.no == c.memory_no))
-            .outerjoin(_opened, and_(_opened.c.owner_id == c.owner_id, _opened.c.no == c.opened_no))
-            .outerjoin(_closed, and_(_closed.c.owner_id == c.owner_id, _closed.c.no == c.closed_no))
-        )
-        .where(c.owner_id == owner_id, c.memory_no == memory_no, c.event != "NONE")
-        .order_by(c.seq)
-    )
-    with decoding("a history"):
-        return [_entry(row) for row in tx.execute(query)]
-
-
-def _entry(row: AnyRow) -> Entry:
-    return Entry(
-        seq=row.seq,
-        memory_id=row.uid,
-        old_memory=row.old_text,
-        new_memory=row.new_text,
-        event=row.event,
-        at=instant(row.at),
-        created_at=instant(row.created_at),
-        actor_id=row.actor_id,
-        role=row.role,
-        old_metadata=None if row.old_metadata is None else json.loads(row.old_metadata),
-        new_metadata=None if row.new_metadata is None else json.loads(row.new_metadata),
-        actor=row.actor,
-        reason=row.reason,
     )
 
 

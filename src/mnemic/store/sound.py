@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from ..clock import FIRST_INSTANT, LAST_INSTANT, Instant
 from ..errors import MnemicError, StoreFormatError
@@ -30,3 +32,11 @@ def instant(value: Instant) -> Instant:
 def optional_instant(value: Instant | None) -> Instant | None:
     """The instant, or None."""
     return None if value is None else instant(value)
+
+
+def json_object(text: str) -> dict[str, Any]:
+    """The JSON object in a text; `ValueError` for anything else."""
+    found = json.loads(text)
+    if not isinstance(found, dict):
+        raise ValueError("metadata that is no object")
+    return found
