@@ -37,3 +37,15 @@ def test_a_filter_and_not_the_successor_is_named_where_the_past_is_asked_for(m: 
         verdict = m.why("Oslo", filters={"kind": "message"}, **past, **question)
         assert verdict["missing_at"] == "eligible"
         assert "superseded" not in verdict["reason"]
+
+
+def test_what_was_superseded_is_known_by_its_words_after_an_update_and_a_restoration(m: Memory) -> None:
+    [oslo] = m.add("I live in Oslo.", user_id="u", timestamp="2024-01-01")["results"]
+    m.add("I moved to Bergen.", user_id="u", timestamp="2025-01-01")
+    m.delete(oslo["id"])
+    m.restore(oslo["id"])
+    [again] = m.add("I live in Oslo.", user_id="u", timestamp="2024-02-01")["results"]
+    assert (again["id"], again["event"]) == (oslo["id"], "NONE")
+    m.update(oslo["id"], "I live in Oslo, 🇳🇴.")
+    [changed] = m.add("I live in Oslo, 🇳🇴.", user_id="u", timestamp="2024-03-01")["results"]
+    assert (changed["id"], changed["event"]) == (oslo["id"], "NONE")

@@ -13,14 +13,13 @@ from sqlalchemy import Connection, delete, insert, select
 from ..checks import canonical_json
 from ..errors import ConflictError, NotFoundError
 from ..records import UNSET, Act, Claim, Embedded, Event, Kind, Revision
-from ..text.normal import live_key
 from . import reading, tombstones
 from . import schema as s
 from .owners import Numbers, lock_owner
 from .reading import Listing
 from .rows import Values, change_row, claim_rows
 from .schema import AnyRow, Place, chunks
-from .versions import CLOSE, LATEST, OPEN, SET_KEY, claim_key, not_before, past_key, replace_version
+from .versions import CLOSE, LATEST, OPEN, SET_KEY, claim_key, key_of, not_before, replace_version
 
 
 def revise(
@@ -51,9 +50,8 @@ def revise(
         return Event.NONE, row.number
     numbers = Numbers(state)
     if "text" in changed:
-        key = live_key(changed["text"], row.event_date)
-        if row.successor_no is None:
-            claim_key(tx, owner_id, memory_no, row.kind, key)
+        key = key_of(changed["text"], row.event_date, memory_no, row.successor_no)
+        claim_key(tx, owner_id, memory_no, row.kind, key)
         _replace_claims(tx, owner_id, memory_no, claims if row.kind == Kind.FACT else ())
     replace_version(tx, numbers, row, changed, embedded if "text" in changed else None, Event.UPDATE, act)
     numbers.save(tx)
@@ -121,12 +119,8 @@ def restore(tx: Connection, tenant: str, place: Place, act: Act) -> bool:
     if row.tx_to is None:
         return False
     kind = select(s.memory.c.kind).where(s.memory.c.owner_id == owner_id, s.memory.c.no == memory_no)
-    key = live_key(row.text, row.event_date)
-    if row.successor_no is None:
-        claim_key(tx, owner_id, memory_no, tx.execute(kind).scalar_one(), key)
-    else:
-        past = past_key(key, memory_no)
-        tx.execute(SET_KEY, {"owner": owner_id, "memory": memory_no, "key": past})
+    key = key_of(row.text, row.event_date, memory_no, row.successor_no)
+    claim_key(tx, owner_id, memory_no, tx.execute(kind).scalar_one(), key)
     numbers = Numbers(state)
     replace_version(tx, numbers, row, {}, None, Event.RESTORE, act)
     tombstones.retell(tx, owner_id, [memory_no])

@@ -10,6 +10,7 @@ from sqlalchemy import Connection, bindparam, insert, literal, select, update
 
 from ..errors import DuplicateError
 from ..records import Act, Embedded, Event
+from ..text.normal import live_key
 from . import schema as s
 from .owners import Numbers
 from .rows import Rows, change_row, open_version
@@ -87,6 +88,17 @@ def live_memories(tx: Connection, owner_id: int, keys: Sequence[str]) -> dict[tu
         for row in tx.execute(_LIVE, {"owner": owner_id, "keys": some}):
             found[row.kind, row.live_key] = Live(row.no, row.uid, row.text)
     return found
+
+
+def key_of(text: str, event_date: str, memory_no: int, successor_no: int | None) -> str:
+    """The live key of a believed memory: its words' own, or that for the past once it is superseded."""
+    key = live_key(text, event_date)
+    return key if successor_no is None else past_key(key, str(memory_no))
+
+
+def past_key(key: str, number: str) -> str:
+    """What a superseded memory has for a live key: no claim on its words, but a way to find it by them."""
+    return f"{key}:{number}"
 
 
 def claim_key(tx: Connection, owner_id: int, memory_no: int, kind: str, key: str) -> None:

@@ -31,7 +31,17 @@ from .rows import (
     support_row,
 )
 from .schema import AnyRow, chunks
-from .versions import BELIEVED, OPEN, SET_KEY, Live, live_memories, not_before, past_key, replace_version
+from .versions import (
+    BELIEVED,
+    OPEN,
+    SET_KEY,
+    Live,
+    key_of,
+    live_memories,
+    not_before,
+    past_key,
+    replace_version,
+)
 
 # The claims of other memories that are current, in the order in which they were said.
 _CLAIMED = (
@@ -242,7 +252,7 @@ def _end(
     """Close a memory in the world's time, and link it to its successor."""
     fields = {"valid_to": at, "valid_to_precision": precision, "successor_no": successor_no}
     replace_version(tx, numbers, row, fields, None, Event.SUPERSEDE, act)
-    key = past_key(live_key(row.text, row.event_date), row.memory_no)
+    key = key_of(row.text, row.event_date, row.memory_no, successor_no)
     tx.execute(SET_KEY, {"owner": numbers.state.id, "memory": row.memory_no, "key": key})
 
 
