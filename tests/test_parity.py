@@ -96,6 +96,8 @@ SCRIPT: list[Step] = [
     ("delete_all", {"run_id": "chat-1", "dry_run": True}),
     ("delete_all", {"run_id": "chat-1", "filters": {"n": 1}, "reason": "cleaning"}),
     ("get_all", {**ANN, "show_deleted": True}),
+    ("check", {"full": True}),
+    ("check", {"repair": True}),
 ]
 FAULTS: list[Step] = [
     ("search", {"query": " ", **ANN}),

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+import sqlite3
 from collections.abc import Iterator, Mapping
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,6 +28,7 @@ TABLE = re.compile(r"(?:\bFROM|\bJOIN|\bUPDATE|,)\s+(\w+)(?:\s+AS\s+(\w+))?")
 SAME = re.compile(r"^(\w+)\.(owner_id|id) = (\w+)\.(owner_id|id)$")
 GIVEN = re.compile(r"^(\w+)\.owner_id = \?$")
 AMONG = re.compile(r"^(\w+)\.owner_id IN <(\d+)>$")
+NOBODYS = re.compile(r"^(\w+)\.owner_id NOT IN <(\d+)>$")
 INSERT = re.compile(r"^INSERT INTO (\w+) <(\d+)>\s*")
 
 
@@ -90,10 +94,15 @@ def _told(
     told = dict.fromkeys(aliases, False)
     ties: list[tuple[str, str]] = []
     for condition in map(str.strip, _conditions(text)):
+        if alone := MARK.fullmatch(condition):
+            condition = groups[int(alone[1])]
         if given := GIVEN.match(condition):
             told[given[1]] = True
         elif among := AMONG.match(condition):
             told[among[1]] = told.get(among[1], False) or _names_owners(groups[int(among[2])])
+        elif nobodys := NOBODYS.match(condition):
+            # Rows of owners who are not there are no one's.
+            told[nobodys[1]] = groups[int(nobodys[2])] == "SELECT owner.id FROM owner"
         elif same := SAME.match(condition):
             ties.append((same[1], same[3]))
         elif re.match(r"^(\w+)\.tenant = \?$", condition):
@@ -130,6 +139,11 @@ BAD = [
     "UPDATE memory SET live_key=? WHERE memory.no = ?",
     "UPDATE memory SET owner_id=?",
     "DELETE FROM change",
+    "DELETE FROM terms WHERE (terms.owner_id NOT IN (SELECT owner.id FROM owner WHERE owner.tenant = ?))",
+    "DELETE FROM terms WHERE (terms.owner_id NOT IN (?, ?))",
+    "SELECT version.no FROM version WHERE (version.owner_id = ? OR version.no = ?)",
+    "SELECT terms.version_no FROM terms WHERE terms.owner_id = ? AND NOT (EXISTS (SELECT version.no FROM version"
+    " WHERE version.no = terms.version_no))",
     "DELETE FROM change WHERE change.seq = ?",
     "INSERT INTO terms (version_no, data) VALUES (?, ?)",
     "INSERT INTO terms (owner_id, version_no, data) SELECT terms.owner_id, ?, terms.data FROM terms"
@@ -147,6 +161,11 @@ GOOD = [
     "DELETE FROM change WHERE change.owner_id IN (SELECT owner.id FROM owner WHERE owner.tenant = ?)",
     "INSERT INTO terms (owner_id, version_no, data) VALUES (?, ?, ?)",
     "SELECT space.id FROM space WHERE space.state = ?",
+    "SELECT terms.owner_id, count(*) AS n FROM terms WHERE (terms.owner_id NOT IN (SELECT owner.id FROM owner))"
+    " GROUP BY terms.owner_id",
+    "DELETE FROM terms WHERE (terms.owner_id NOT IN (SELECT owner.id FROM owner))",
+    "DELETE FROM terms WHERE terms.owner_id = ? AND NOT (EXISTS (SELECT version.no FROM version"
+    " WHERE version.owner_id = terms.owner_id AND version.no = terms.version_no))",
 ]
 
 
@@ -262,6 +281,31 @@ def test_no_verb_touches_rows_without_saying_whose(make_memory: MakeMemory, stat
     } == OWNED_NAMES
     at_fault = {statement: found for statement in touching if (found := unowned(statement))}
     assert at_fault == {}
+
+
+def test_a_check_and_a_repair_say_whose_rows_they_touch(
+    make_memory: MakeMemory, store_path: Path, statements: set[str]
+) -> None:
+    m = make_memory()
+    m.add(f"one {TOKEN}", facts=[f"two {TOKEN}"], user_id=f"user-{TOKEN}")
+    m.check(full=True)
+    with closing(sqlite3.connect(store_path)) as raw, raw:
+        [me] = raw.execute("SELECT max(id) FROM owner").fetchone()
+        for change in (
+            "DELETE FROM terms WHERE owner_id = :me",
+            "DELETE FROM message_terms WHERE owner_id = :me",
+            "DELETE FROM vector WHERE owner_id = :me",
+            "UPDATE memory SET live_key = 'x' WHERE owner_id = :me",
+            "INSERT INTO claim VALUES (:me, 9999, 'is', 'x', 1, 0)",
+            "INSERT INTO terms VALUES (9999, 1, x'')",
+            "UPDATE owner SET seq = 1 WHERE id = :me",
+            "DELETE FROM meta WHERE key = 'tokeniser'",
+        ):
+            raw.execute(change, {"me": me} if ":me" in change else {})
+    assert m.check(repair=True)["sound"]
+    assert {s for s in statements if unowned(s)} == set()
+    assert any(s.startswith("DELETE FROM claim") for s in statements)
+    assert [s for s in statements if TOKEN in s] == []
 
 
 def test_no_statement_has_a_users_value_in_its_text(make_memory: MakeMemory, statements: set[str]) -> None:

@@ -55,6 +55,7 @@ class AsyncMemory(Face):
     stats = _awaiting(Engine.stats)
     purge = _awaiting(Engine.purge)
     log = _awaiting(Engine.log)
+    check = _awaiting(Engine.check)
     reset = _awaiting(Engine.reset)
     close = _awaiting(Engine.close)
 

@@ -1,13 +1,14 @@
-"""The verbs by which a store is looked after: counting it, telling what happened to it, removing for good."""
+"""The verbs by which a store is looked after: counting, telling what happened, checking, removing for good."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from time import perf_counter
 from typing import Any
 
 from sqlalchemy import Connection
 
-from . import checks, shapes
+from . import checks, checkup, shapes
 from .bound import Bound
 from .clock import parse_when
 from .errors import ScopeError, ValidationError, nearest
@@ -66,9 +67,9 @@ class Care(Bound):
         With run_id those of memories that carry the run's label, and what was told in the run. memory_id: only
         those of one memory. since, until: both included; a day, month or year is its whole span. actor: only
         those by exactly this one. event: one or several of ADD, UPDATE, SUPERSEDE, DELETE, RESTORE, NONE (a
-        repeat, which changed support or run labels only), EPISODE (messages kept), PURGE. limit: changes a
-        page; cursor: the `next` of the page before; pages stay stable while changes are added. Returns
-        `results`, `total` over all pages, `next` and `truncated`.
+        repeat, which changed support or run labels only), EPISODE (messages kept), PURGE, REPAIR (index rows
+        made anew by `check`). limit: changes a page; cursor: the `next` of the page before; pages stay stable
+        while changes are added. Returns `results`, `total` over all pages, `next` and `truncated`.
         """
         tz = self._parts.tz
         asked = history.LogQuery(
@@ -136,6 +137,32 @@ class Care(Bound):
             self._parts.indexes.clear()
         return result
 
+    async def check(
+        self, *, repair: bool = False, full: bool = False, progress: checkup.Progress | None = None
+    ) -> shapes.CheckResult:
+        """Verify the whole store, all tenants, and with `repair` make anew what can be made from the rest.
+
+        Looked at are the database file, the index rows of each version and message (terms, vectors), the keys
+        by which repeats are found, the order of versions, the sequence of changes, and rows that belong to
+        nothing. full: also make the terms of all texts again and compare. repair: make terms, vectors and keys
+        anew, a limited number in one transaction; messages, versions and changes are never touched. Others may
+        read and write meanwhile. progress: called as `progress(what, done, total)` between steps.
+
+        Returns `sound` (whether no fault is left), `faults` (kind, count, the first places as ids and never as
+        texts, whether it is mendable, how many were mended), how many rows were `checked`, `ms`, and a `notice`
+        where faults are left. Not on a scoped memory. Raises `EmbedderError` and `StoreError`.
+        """
+        if any(value is not None for value in self._bound.values()):
+            raise ScopeError("check() looks at the whole store, beyond the ids this memory is bound to.")
+        began = perf_counter()
+        found = await checkup.check(
+            self._parts,
+            repair=checks.check_flag(repair, "repair"),
+            full=checks.check_flag(full, "full"),
+            progress=_unheard if progress is None else progress,
+        )
+        return shapes.check_result(found, round((perf_counter() - began) * 1000, 3))
+
     async def reset(self) -> None:
         """Remove everything of this tenant, physically and for good. Not on a scoped memory: use purge."""
         if any(value is not None for value in self._bound.values()):
@@ -171,6 +198,10 @@ def purged(store: Store, remove: Callable[[Connection], Removed], *, dry_run: bo
     if not erased:
         result["notice"] = "Others still read an older state; the bytes go when the store is next opened."
     return result
+
+
+def _unheard(_what: str, _done: int, _total: int) -> None:
+    """Progress that nobody asked for."""
 
 
 def _events(given: str | Sequence[str] | None) -> tuple[Event, ...]:

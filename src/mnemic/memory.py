@@ -64,6 +64,7 @@ class Memory(Face):
     stats = _blocking(Engine.stats)
     purge = _blocking(Engine.purge)
     log = _blocking(Engine.log)
+    check = _blocking(Engine.check)
     reset = _blocking(Engine.reset)
     close = _blocking(Engine.close)
 

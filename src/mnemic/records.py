@@ -19,7 +19,10 @@ class Kind(StrEnum):
 
 
 class Event(StrEnum):
-    """What a change did. `NONE` is a repeat that added support or a run label; `EPISODE` stored messages."""
+    """What a change did.
+
+    `NONE` is a repeat that added support or a run label; `EPISODE` stored messages; `REPAIR` made index rows anew.
+    """
 
     ADD = "ADD"
     UPDATE = "UPDATE"
@@ -29,6 +32,11 @@ class Event(StrEnum):
     NONE = "NONE"
     EPISODE = "EPISODE"
     PURGE = "PURGE"
+    REPAIR = "REPAIR"
+
+
+# Events after which rows that an index holds may be other ones, or gone: it has to be loaded anew.
+RELOADING = (Event.PURGE, Event.REPAIR)
 
 
 @dataclass(frozen=True, slots=True)
@@ -436,3 +444,75 @@ class Verdict:
     score: float | None
     score_details: dict[str, Any] | None
     stages: tuple[Stage, ...]
+
+
+class FaultKind(StrEnum):
+    """What a check of the store can find wrong."""
+
+    FILE = "damaged_file"
+    TOKENISER = "other_tokeniser"
+    NO_TERMS = "missing_terms"
+    WRONG_TERMS = "wrong_terms"
+    NO_VECTOR = "missing_vector"
+    WRONG_VECTOR = "wrong_vector"
+    KEY = "wrong_key"
+    COUNTER = "low_counter"
+    STRAY = "stray_index_row"
+    ORPHAN = "orphan_row"
+    TWINS = "same_memory_twice"
+    NO_VERSION = "memory_without_version"
+    VERSIONS = "broken_versions"
+    CHANGES = "broken_changes"
+
+
+# What can be made anew by the embedder only.
+VECTOR_FAULTS = frozenset({FaultKind.NO_VECTOR, FaultKind.WRONG_VECTOR})
+# Faults of rows that can be made anew from others. The rest lie in what was said, kept and done itself.
+MENDABLE = frozenset(
+    {
+        FaultKind.TOKENISER,
+        FaultKind.NO_TERMS,
+        FaultKind.WRONG_TERMS,
+        *VECTOR_FAULTS,
+        FaultKind.KEY,
+        FaultKind.COUNTER,
+        FaultKind.STRAY,
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A kind of fault, how often it was found, and where it was found first. Places hold ids, never texts."""
+
+    kind: FaultKind
+    count: int
+    places: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Mending:
+    """What of an owner has to be made anew, by number.
+
+    terms, vectors: of versions. message_terms: of messages. keys: of memories. low_counter: numbers were given
+    beyond it. strays: there are index rows of what is not there.
+    """
+
+    tenant: str
+    owner_id: int
+    terms: tuple[int, ...] = ()
+    message_terms: tuple[int, ...] = ()
+    vectors: tuple[int, ...] = ()
+    keys: tuple[int, ...] = ()
+    low_counter: bool = False
+    strays: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Checkup:
+    """What a check found: faults, of which so many were mended, and how many rows it looked at."""
+
+    faults: tuple[Fault, ...]
+    mendable: frozenset[FaultKind]
+    mended: Mapping[FaultKind, int]
+    checked: Mapping[str, int]

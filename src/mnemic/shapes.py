@@ -11,7 +11,19 @@ from typing import Any, TypedDict
 
 from .clock import Instant, iso
 from .errors import ValidationError
-from .records import Batch, Entry, Item, Kind, Outcome, Rejected, StoredMessage, Verdict
+from .records import (
+    VECTOR_FAULTS,
+    Batch,
+    Checkup,
+    Entry,
+    FaultKind,
+    Item,
+    Kind,
+    Outcome,
+    Rejected,
+    StoredMessage,
+    Verdict,
+)
 
 
 class SourceShape(TypedDict):
@@ -206,6 +218,29 @@ class WhyResult(TypedDict):
     score: float | None
     score_details: dict[str, Any] | None
     stages: list[StageItem]
+
+
+class FaultItem(TypedDict):
+    """A kind of fault: how many, the first places of those left, whether repair mends it, how many it did."""
+
+    kind: str
+    count: int
+    places: list[str]
+    mendable: bool
+    mended: int
+
+
+class CheckResult(TypedDict, total=False):
+    """What a check found: `sound` when no fault is left, and how many rows it looked at.
+
+    `notice` says what to do about the faults that are left.
+    """
+
+    sound: bool
+    faults: list[FaultItem]
+    checked: dict[str, int]
+    ms: float
+    notice: str
 
 
 class ChangeResult(TypedDict, total=False):
@@ -416,6 +451,42 @@ def message_page(messages: Sequence[StoredMessage], count: int, total: int) -> M
         next=cursor_of(shown[-1].place) if more and shown else None,
         truncated=more,
     )
+
+
+def check_result(found: Checkup, ms: float) -> CheckResult:
+    """What a check found, with advice where faults are left."""
+    faults = [
+        FaultItem(
+            kind=fault.kind.value,
+            count=fault.count,
+            places=list(fault.places),
+            mendable=fault.kind in found.mendable,
+            mended=found.mended.get(fault.kind, 0),
+        )
+        for fault in found.faults
+    ]
+    left = [fault for fault in faults if fault["mended"] < fault["count"]]
+    shape = CheckResult(sound=not left, faults=faults, checked=dict(found.checked), ms=ms)
+    if left:
+        shape["notice"] = _advice(left)
+    return shape
+
+
+def _advice(left: Sequence[FaultItem]) -> str:
+    told = []
+    if any(fault["mendable"] for fault in left):
+        told.append("A repair makes anew what can be.")
+    kinds = {fault["kind"] for fault in left if not fault["mendable"]}
+    if kinds & VECTOR_FAULTS:
+        told.append("Vectors can be made anew where the store's embedder is configured.")
+    if FaultKind.FILE in kinds:
+        told.append("The file itself is damaged: copy it, then save what is left with sqlite3's `.recover`.")
+    if kinds - VECTOR_FAULTS - {FaultKind.FILE}:
+        told.append(
+            "The rest lies in messages, memories, versions or changes themselves, which nothing can be made"
+            " from: keep a copy of the store, and export what is in it."
+        )
+    return " ".join(told)
 
 
 def log_page(entries: Sequence[Entry], count: int, total: int) -> LogPage:

@@ -29,9 +29,10 @@ from mnemic.models.embed import Embedder, open_embedder
 from mnemic.parts import Parts
 from mnemic.records import Space
 from mnemic.scope import ANYONE, Scope
-from mnemic.store import migrations, reading, spaces
+from mnemic.store import checking, migrations, reading, spaces
 from mnemic.store.database import Store
-from mnemic.store.sqlite import file_bytes, translate, wal_bytes
+from mnemic.store.sqlite import damage, file_bytes, translate, wal_bytes
+from mnemic.text.tokens import tokeniser_fingerprint
 
 from .init import config_file
 
@@ -86,6 +87,7 @@ class Database(Finding):
     """The store: sizes in bytes, what it holds, and whether damage was found.
 
     sound: None where the search for damage did not get through. vectors: the model of the stored vectors.
+    tokeniser: what made the terms of the stored texts.
     """
 
     path: str
@@ -96,6 +98,7 @@ class Database(Finding):
     newest_schema_version: int = len(migrations.MIGRATIONS)
     counts: Mapping[str, Any] | None = None
     vectors: str | None = None
+    tokeniser: str | None = None
     sound: bool | None = None
     check_ms: float | None = None
     busy: bool = False
@@ -243,21 +246,19 @@ def _opened(found: Database, path: Path, tenant: str) -> Database:
             schema_version=migrations.schema_version(tx),
             counts=reading.counts(tx, Scope(tenant, (ANYONE,)), now()),
             vectors=None if space is None else space.name,
+            tokeniser=checking.packed_by(tx),
         )
 
 
 def _searched(found: Database, path: Path, seconds: float | None) -> Database:
     """The finding with whether the file is sound and can be written, within so many seconds."""
     began = time.monotonic()
-    until = None if seconds is None else began + seconds
     with _told_by_sqlite(path), closing(_connected(path)) as raw:
-        raw.set_progress_handler(lambda: until is not None and time.monotonic() > until, 10_000)
-        rows = _quick_check(raw)
+        rows = damage(raw, seconds)
         busy = _is_busy(raw)
     ms = round((time.monotonic() - began) * 1000, 1)
-    if rows not in (None, ["ok"]):
-        damage = "; ".join(rows or ())
-        raise StoreFormatError(f"The database file is damaged: {' '.join(damage.split())}")
+    if rows:
+        raise StoreFormatError(f"The database file is damaged: {' '.join('; '.join(rows).split())}")
     return replace(found, sound=None if rows is None else True, check_ms=ms, busy=busy)
 
 
@@ -265,19 +266,8 @@ def _connected(path: Path) -> sqlite3.Connection:
     return sqlite3.connect(f"{path.as_uri()}?mode=rw", uri=True, isolation_level=None)
 
 
-def _quick_check(raw: sqlite3.Connection) -> list[str] | None:
-    """What SQLite finds, ["ok"] for nothing; None when the time was up."""
-    try:
-        return [str(row[0]) for row in raw.execute("PRAGMA quick_check(3)")]
-    except sqlite3.OperationalError as fault:
-        if fault.sqlite_errorcode == sqlite3.SQLITE_INTERRUPT:
-            return None
-        raise
-
-
 def _is_busy(raw: sqlite3.Connection) -> bool:
     """Whether another process writes just now; begins a write itself, and ends it with nothing written."""
-    raw.set_progress_handler(None, 0)
     raw.execute("PRAGMA busy_timeout=200")
     try:
         raw.execute("BEGIN IMMEDIATE")
@@ -299,7 +289,13 @@ def _told_by_sqlite(path: Path) -> Iterator[None]:
 
 
 def _fitting(found: Database, embedder: str | None) -> Database:
-    """The finding, a failure where the stored vectors are another model's."""
+    """The finding, a failure where the stored vectors or terms are not made as those of a search are."""
+    if found.tokeniser != tokeniser_fingerprint():
+        problem = (
+            f"Another tokeniser made its terms ({found.tokeniser}, this is {tokeniser_fingerprint()}), so"
+            " words may not be found."
+        )
+        return replace(found, works=False, problem=problem, fix="mnemic check --repair")
     if found.vectors is None or embedder is None or found.vectors == embedder:
         return found
     problem = f"Its vectors are of {found.vectors!r}, but the embedder is {embedder!r}."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated
 
 import typer
@@ -9,7 +10,7 @@ import typer
 from mnemic import __version__
 
 from . import show
-from .call import Call, errors_on_one_line, note
+from .call import Call, errors_on_one_line, fail, note
 
 
 def config_show(call: Call) -> None:
@@ -42,6 +43,35 @@ def doctor(
     call.show(examining.as_mapping(report), lambda _: doctor_text.print_report(report))
     if not report.works:
         raise typer.Exit(1)
+
+
+def check(
+    call: Call,
+    repair: Annotated[
+        bool, typer.Option("--repair", help="Make anew what can be: terms, vectors, keys.")
+    ] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="Also make the terms of all texts again and compare.")
+    ] = False,
+) -> None:
+    """Verify the store: all there, all in order, nothing left over.
+
+    Exit code 0 when no fault is left, else 1. Messages, versions and changes are never touched.
+    """
+    from mnemic import config
+
+    path = config.store_path(config.load(call.settings))
+    if path is not None and not path.exists():
+        fail(f"There is no store at {path}.")
+    with call.memory() as memory:
+        found = memory.check(repair=repair, full=full, progress=_progress if sys.stderr.isatty() else None)
+    call.show(found, show.checkup)
+    if not found["sound"]:
+        raise typer.Exit(1)
+
+
+def _progress(what: str, done: int, total: int) -> None:
+    typer.echo(f"\r{what}: {done:,} of {total:,}", err=True, nl=done == total)
 
 
 def init(

@@ -27,7 +27,29 @@ ADVICE = {
 }
 
 # What the log shows of a change that opened and closed no version.
-WORDLESS = {"EPISODE": "(messages kept)", "NONE": "(said again, or out of a run)"}
+WORDLESS = {
+    "EPISODE": "(messages kept)",
+    "NONE": "(said again, or out of a run)",
+    "REPAIR": "(index rows made anew)",
+}
+
+# What a kind of fault is.
+FAULTS = {
+    "damaged_file": "damage in the database file",
+    "other_tokeniser": "another tokeniser made the terms",
+    "missing_terms": "texts that cannot be found by their words",
+    "wrong_terms": "texts that are found by words not theirs",
+    "missing_vector": "versions that cannot be found by their meaning",
+    "wrong_vector": "versions with a damaged vector",
+    "wrong_key": "memories whose repeats would not be noticed",
+    "low_counter": "owners whose next numbers are taken already",
+    "stray_index_row": "index rows that belong to nothing",
+    "orphan_row": "rows that refer to something that is not there",
+    "same_memory_twice": "memories that say the same as another",
+    "memory_without_version": "memories without any version",
+    "broken_versions": "versions out of order, or that no change tells of",
+    "broken_changes": "changes out of order, or of something that is not there",
+}
 
 # What a terminal would obey rather than show: control characters, and marks that reverse the reading order.
 COMMANDS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -191,6 +213,25 @@ def stats(counted: Mapping[str, Any]) -> None:
     """Counts, a line each."""
     rows = [(key.replace("_", " "), _value(value)) for key, value in counted.items()]
     pairs(make_console(), rows)
+
+
+def checkup(found: shapes.CheckResult) -> None:
+    """What was looked at, each kind of fault with its first places, and what is left to do."""
+    console = make_console()
+    rows = ", ".join(f"{many:,} {what}" for what, many in found["checked"].items())
+    console.print(f"Checked {rows or 'the database file'} in {found['ms'] / 1000:,.1f} s.")
+    for fault in found["faults"]:
+        left = fault["count"] - fault["mended"]
+        told = f"{fault['count']:,} {FAULTS[fault['kind']]}"
+        if fault["mended"]:
+            told += ": mended" if not left else f": {fault['mended']:,} mended"
+        more = [f"and {left - len(fault['places']):,} more"] if 0 < len(fault["places"]) < left else []
+        places = [faint(clean(place)) for place in (*fault["places"], *more)] if left else []
+        beside(console, f"{fault['kind']:<22}", told, *places)
+    console.print(
+        "No fault." if not found["faults"] else "All is mended." if found["sound"] else "Faults are left."
+    )
+    _notice(console, found)
 
 
 def settings(rows: Sequence[Mapping[str, str]]) -> None:

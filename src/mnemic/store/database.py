@@ -165,6 +165,13 @@ class Store:
             pending = select(schema.meta.c.value).where(schema.meta.c.key == "erase")
             return tx.execute(pending).scalar()
 
+    def damage(self) -> list[str]:
+        """What is wrong with the database file itself, however long the search takes."""
+        with self.read() as tx:
+            raw = tx.connection.driver_connection
+            assert isinstance(raw, sqlite3.Connection)
+            return sqlite.damage(raw) or []
+
     def size(self) -> int:
         """Bytes of the store's files; 0 for one in memory."""
         return 0 if self.path is None else sqlite.file_bytes(self.path) + sqlite.wal_bytes(self.path)

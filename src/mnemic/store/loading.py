@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, and_, bindparam, select
 
-from ..records import IndexRow, MessageRow, RunRow
+from ..records import RELOADING, IndexRow, MessageRow, RunRow
 from . import schema as s
 
 CHUNK = 2_000
@@ -50,9 +50,9 @@ def message_rows(tx: Connection, owner_id: int, after: int = 0) -> Iterator[Mess
 def changed_since(
     tx: Connection, owner_id: int, seq: int, space_id: int | None, at_most: int
 ) -> Delta | None:
-    """What changed after `seq`; None when it is more than `at_most` changes, or rows were purged."""
+    """What changed after `seq`; None when that is more than `at_most` changes, or one that asks for loading anew."""
     changes = tx.execute(_changes(), {"owner": owner_id, "seq": seq, "at_most": at_most + 1}).all()
-    if len(changes) > at_most or any(row.event == "PURGE" for row in changes):
+    if len(changes) > at_most or any(row.event in RELOADING for row in changes):
         return None
     memory_nos = sorted({row.memory_no for row in changes if row.memory_no is not None})
     rows: list[IndexRow] = []

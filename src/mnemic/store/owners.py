@@ -28,7 +28,7 @@ from ..clock import Instant
 from ..errors import StoreFormatError
 from ..records import Owner, OwnerState
 from ..scope import ID_FIELDS, Scope
-from .schema import episode, memory_run, owner
+from .schema import AnyRow, episode, memory_run, owner
 
 _INSERT = text(
     "INSERT INTO owner (tenant, user_id, agent_id, app_id, seq, created_at)"
@@ -92,10 +92,31 @@ def owner_number(tx: Connection, who: Owner) -> int | None:
 
 def lock_owner(tx: Connection, tenant: str, owner_id: int) -> OwnerState:
     """The state of an owner known by number, locked against other writers until the transaction ends."""
+    found = lock_owner_if_there(tx, tenant, owner_id)
+    if found is None:
+        raise StoreFormatError(f"Owner {owner_id} is missing from the store.")
+    return found
+
+
+def lock_owner_if_there(tx: Connection, tenant: str, owner_id: int) -> OwnerState | None:
+    """Like `lock_owner`, None for an owner that was removed."""
     query = select(owner).where(owner.c.id == owner_id, owner.c.tenant == tenant).with_for_update()
     row = tx.execute(query).first()
-    if row is None:
-        raise StoreFormatError(f"Owner {owner_id} is missing from the store.")
+    return None if row is None else _state(row)
+
+
+def owner_by_number(tx: Connection, owner_id: int) -> OwnerState | None:
+    """The state of an owner of any tenant; None for one that was removed."""
+    row = tx.execute(select(owner).where(owner.c.id == owner_id)).first()
+    return None if row is None else _state(row)
+
+
+def every_owner(tx: Connection) -> list[OwnerState]:
+    """The owners of all tenants, in order of their numbers: for what concerns the store as a whole."""
+    return [_state(row) for row in tx.execute(select(owner).order_by(owner.c.id))]
+
+
+def _state(row: AnyRow) -> OwnerState:
     return OwnerState(row.id, row.seq, Owner(row.tenant, row.user_id, row.agent_id, row.app_id))
 
 
@@ -110,7 +131,7 @@ def owner_states(tx: Connection, scope: Scope) -> list[OwnerState]:
     """All owners the scope may see, in order of their numbers, each with how far it has come."""
     told = told_by(scope)
     rows = tx.execute(_states(tuple(told)), _values(scope.tenant, told))
-    return [OwnerState(r.id, r.seq, Owner(r.tenant, r.user_id, r.agent_id, r.app_id)) for r in rows]
+    return [_state(row) for row in rows]
 
 
 def fits(scope: Scope, columns: Mapping[str, ColumnElement[str]]) -> ColumnElement[bool]:

@@ -27,6 +27,8 @@ BUSY_SECONDS = 30.0
 WAL_PAGES = 16_000
 CHECKPOINT_BYTES = 16 * 1024 * 1024
 WRITE = {"mnemic_write": True}
+# Lines of damage to read: enough to see what is hit.
+MOST_DAMAGE = 5
 
 FAULTS: dict[int, tuple[type[StoreError], str]] = {
     sqlite3.SQLITE_BUSY: (StoreBusyError, "Another writer held the store for longer than the busy timeout."),
@@ -152,6 +154,25 @@ def erase(engine: Engine, seconds: float) -> bool:
                 return False
             time.sleep(0.01)
     return True
+
+
+def damage(raw: sqlite3.Connection, seconds: float | None = None) -> list[str] | None:
+    """What SQLite finds wrong with the file; None where the time was up before all was searched.
+
+    Without a limit of seconds it also holds indexes against their tables.
+    """
+    until = None if seconds is None else time.monotonic() + seconds
+    pragma = "integrity_check" if until is None else "quick_check"
+    raw.set_progress_handler(lambda: until is not None and time.monotonic() > until, 10_000)
+    try:
+        rows = [str(row[0]) for row in raw.execute(f"PRAGMA {pragma}({MOST_DAMAGE})")]
+    except sqlite3.OperationalError as fault:
+        if fault.sqlite_errorcode == sqlite3.SQLITE_INTERRUPT:
+            return None
+        raise
+    finally:
+        raw.set_progress_handler(None, 0)
+    return [] if rows == ["ok"] else rows
 
 
 def wal_bytes(path: Path) -> int:

@@ -123,6 +123,17 @@ def buried_spans(
     return dict(found)
 
 
+def all_buried_spans(tx: Connection, owner_id: int) -> dict[int, list[tuple[int, int]]]:
+    """The same for all messages of an owner."""
+    query = (
+        select(_buried.c.message_no)
+        .distinct()
+        .join_from(_buried, _retired, _IS_RETIRED)
+        .where(_buried.c.owner_id == owner_id)
+    )
+    return buried_spans(tx, owner_id, list(tx.execute(query).scalars()))
+
+
 def masked(content: str, spans: Iterable[tuple[int, int]], by: str = " ") -> str:
     """The content with every character of the spans replaced: all others stay where they are."""
     for start, end in spans:

@@ -96,7 +96,7 @@ def key_of(text: str, event_date: str, memory_no: int, successor_no: int | None)
     return key if successor_no is None else past_key(key, str(memory_no))
 
 
-def past_key(key: str, number: str) -> str:
+def past_key(key: str, number: int | str = "") -> str:
     """What a superseded memory has for a live key: no claim on its words, but a way to find it by them."""
     return f"{key}:{number}"
 
@@ -107,11 +107,6 @@ def claim_key(tx: Connection, owner_id: int, memory_no: int, kind: str, key: str
     if other is not None and other.memory_no != memory_no:
         raise DuplicateError(other.uid)
     tx.execute(SET_KEY, {"owner": owner_id, "memory": memory_no, "key": key})
-
-
-def past_key(key: str, number: int | str = "") -> str:
-    """What a superseded memory has for a live key: no claim on its words, but a way to find it by them."""
-    return f"{key}:{number}"
 
 
 def replace_version(
