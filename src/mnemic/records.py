@@ -308,9 +308,9 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One line of a memory's history."""
+    """One line of a memory's history, numbered from 1 for the first."""
 
-    seq: int
+    number: int
     memory_id: str
     old_memory: str | None
     new_memory: str | None

@@ -227,7 +227,7 @@ def memory_item(item: Item) -> MemoryItem:
 def history_item(entry: Entry) -> HistoryItem:
     """A line of a history; its id is stable."""
     return HistoryItem(
-        id=f"{entry.memory_id}:{entry.seq}",
+        id=f"{entry.memory_id}:{entry.number}",
         memory_id=entry.memory_id,
         old_memory=entry.old_memory,
         new_memory=entry.new_memory,

@@ -437,7 +437,6 @@ def history(tx: Connection, place: Place) -> list[Entry]:
     c = s.change.c
     query = (
         select(
-            c.seq,
             c.event,
             c.at,
             c.actor,
@@ -460,12 +459,12 @@ def history(tx: Connection, place: Place) -> list[Entry]:
         .order_by(c.seq)
     )
     with decoding("a history"):
-        return [_entry(row) for row in tx.execute(query)]
+        return [_entry(row, number) for number, row in enumerate(tx.execute(query), 1)]
 
 
-def _entry(row: AnyRow) -> Entry:
+def _entry(row: AnyRow, number: int) -> Entry:
     return Entry(
-        seq=row.seq,
+        number=number,
         memory_id=row.uid,
         old_memory=row.old_text,
         new_memory=row.new_text,
