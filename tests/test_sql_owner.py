@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -226,6 +227,8 @@ def use_every_verb(m: Memory, second: Memory) -> None:
         read.get(uid, **run)
         read.history(uid)
         read.stats()
+        for ids in ({}, who, run):
+            read.export_to(io.BytesIO(), **ids, vectors=True)
     m.update(uid, text=f"changed {TOKEN}", metadata={f"more {TOKEN}": TOKEN}, actor=TOKEN, reason=TOKEN)
     m.update(uid, metadata=metadata, replace_metadata=True, expiration_date=None)
     m.delete(uid, actor=TOKEN, reason=TOKEN)
@@ -233,8 +236,14 @@ def use_every_verb(m: Memory, second: Memory) -> None:
     second.search(TOKEN, **who)
     m.delete_all(**run, filters={TOKEN: {"gte": 0}}, actor=TOKEN)
     second.search(TOKEN, **run)
+    exported = io.BytesIO()
+    m.export_to(exported)
+    for on_conflict in ("skip", "overwrite"):
+        m.import_from(io.BytesIO(exported.getvalue()), on_conflict=on_conflict, actor=TOKEN)
     second.why(TOKEN, expect=f"changed {TOKEN}", **who)
     m.delete_all(filters={"OR": [{"user_id": f"user-{TOKEN}"}, {"app_id": f"app-{TOKEN}"}]})
+    m.reset()
+    m.import_from(io.BytesIO(exported.getvalue()))
     m.reset()
 
 

@@ -54,6 +54,8 @@ class AsyncMemory(Face):
     messages = _awaiting(Engine.messages)
     stats = _awaiting(Engine.stats)
     reset = _awaiting(Engine.reset)
+    export_to = _awaiting(Engine.export_to)
+    import_from = _awaiting(Engine.import_from)
     close = _awaiting(Engine.close)
 
     async def __aenter__(self) -> Self:

@@ -63,6 +63,8 @@ class Memory(Face):
     messages = _blocking(Engine.messages)
     stats = _blocking(Engine.stats)
     reset = _blocking(Engine.reset)
+    export_to = _blocking(Engine.export_to)
+    import_from = _blocking(Engine.import_from)
     close = _blocking(Engine.close)
 
     def __enter__(self) -> Self:

@@ -184,6 +184,40 @@ class ChangeResult(TypedDict, total=False):
     would_delete: list[str]
 
 
+class ExportResult(TypedDict):
+    """How many of each an export holds."""
+
+    owners: int
+    episodes: int
+    messages: int
+    memories: int
+    versions: int
+    changes: int
+
+
+class TwinItem(TypedDict):
+    """A memory that was not imported, since its words are kept as another."""
+
+    id: str
+    existing_id: str
+
+
+class ImportResult(TypedDict):
+    """What became of an import's memories, and how many messages and episodes were new.
+
+    `skipped` counts those whose id was there and the `duplicates`. `embedded`: texts that the embedder got.
+    """
+
+    added: int
+    overwritten: int
+    skipped: int
+    episodes: int
+    messages: int
+    embedded: int
+    duplicates: list[TwinItem]
+    dry_run: bool
+
+
 def memory_item(item: Item) -> MemoryItem:
     """A memory as `get_all` lists it (without a score)."""
     shape = MemoryItem(
