@@ -21,6 +21,7 @@ from .reading import Listing
 from .rows import Values, change_row, claim_rows
 from .schema import AnyRow, Place, chunks
 from .versions import CLOSE, LATEST, OPEN, SET_KEY, claim_key, not_before, replace_version
+from .writing import past_key
 
 
 def revise(
@@ -52,10 +53,18 @@ def revise(
         key = live_key(changed["text"], row.event_date)
         if row.successor_no is None:
             claim_key(tx, owner_id, memory_no, row.kind, key)
+        else:
+            _hold_past(tx, owner_id, memory_no, key)
         _replace_claims(tx, owner_id, memory_no, claims if row.kind == Kind.FACT else ())
     replace_version(tx, numbers, row, changed, embedded if "text" in changed else None, Event.UPDATE, act)
     numbers.save(tx)
     return True
+
+
+def _hold_past(tx: Connection, owner_id: int, memory_no: int, key: str) -> None:
+    """Let a superseded memory be found by its words, on which it has no claim."""
+    values = {"owner": owner_id, "memory": memory_no, "key": past_key(key, str(memory_no))}
+    tx.execute(SET_KEY, values)
 
 
 def _replace_claims(tx: Connection, owner_id: int, memory_no: int, claims: Sequence[Claim]) -> None:
@@ -109,9 +118,11 @@ def restore(tx: Connection, tenant: str, place: Place, act: Act) -> bool:
     if row.tx_to is None:
         return False
     kind = select(s.memory.c.kind).where(s.memory.c.owner_id == owner_id, s.memory.c.no == memory_no)
+    key = live_key(row.text, row.event_date)
     if row.successor_no is None:
-        key = live_key(row.text, row.event_date)
         claim_key(tx, owner_id, memory_no, tx.execute(kind).scalar_one(), key)
+    else:
+        _hold_past(tx, owner_id, memory_no, key)
     numbers = Numbers(state)
     replace_version(tx, numbers, row, {}, None, Event.RESTORE, act)
     numbers.save(tx)
