@@ -11,7 +11,7 @@ from typing import BinaryIO, Self, cast
 
 from .. import runtime, shapes
 from ..errors import StoreBusyError, ValidationError
-from ..records import Act, Embedded
+from ..records import Act, Embedded, OnConflict
 from ..store import spaces
 from ..store.database import Store
 from ..store.import_rows import Placer
@@ -22,7 +22,7 @@ from .checking import Contents, Section
 from .exporting import STEP, Progress
 from .files import Source
 from .lines import Line
-from .planning import OnConflict, OwnerPlan, Plan, make_plan
+from .planning import OwnerPlan, Plan, make_plan
 
 # Texts embedded by one call.
 BATCH = 256

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import Any
 
 from sqlalchemy import Connection
 
 from .. import checks
 from ..errors import DuplicateError, ScopeError, ValidationError
-from ..records import Owner
+from ..records import OnConflict, Owner
 from ..scope import Pattern
 from ..store import import_rows
 from ..store import schema as s
@@ -22,14 +21,6 @@ from ..whole import WholeChange, WholeOwner
 from .checking import Contents, Section
 
 SHOWN = 5
-
-
-class OnConflict(StrEnum):
-    """What becomes of a memory whose id the store has already."""
-
-    FAIL = "fail"
-    SKIP = "skip"
-    OVERWRITE = "overwrite"
 
 
 @dataclass(frozen=True, slots=True)
