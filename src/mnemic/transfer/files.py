@@ -51,7 +51,7 @@ class Source:
         self._file.seek(0)
         compressed = self._file.read(2) == GZIP
         self._file.seek(0)
-        reader = cast(BinaryIO, gzip.GzipFile(fileobj=self._file)) if compressed else self._file
+        reader = cast(BinaryIO, gzip.GzipFile(mode="rb", fileobj=self._file)) if compressed else self._file
         number = 0
         while True:
             number += 1
