@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tempfile
+from os import PathLike
 from typing import Any
 
 from . import checks, shapes
@@ -16,6 +18,9 @@ from .transfer.exporting import Progress
 from .transfer.files import Source, opened_target
 from .transfer.importing import Job, PlanChangedError, Spool
 from .transfer.lines import ExportedIds, VectorSpace
+from .transfer.mem0 import convert as mem0_convert
+from .transfer.mem0 import handover
+from .transfer.mem0 import reader as mem0_reader
 
 # How often an import is planned again where other writers change what it was planned by.
 PLANS = 5
@@ -133,6 +138,40 @@ class Care(Bound):
                 plan = await off_loop(lambda: importing.plan(self._parts.store(), job))
                 return importing.report(job, plan, embedded=0, dry_run=True)
             return await self._parts.in_current_space(lambda: self._import(job, act))
+
+    async def import_from_mem0(
+        self,
+        path: str | PathLike[str],
+        *,
+        history: str | PathLike[str] | None = None,
+        user_id: str | None = None,
+        on_conflict: str = "fail",
+        dry_run: bool = False,
+        progress: Progress | None = None,
+        actor: str | None = None,
+    ) -> shapes.Mem0ImportResult:
+        """Take over what mem0 (1.x or 2.x) keeps in a directory, or what its platform has exported as JSON.
+
+        path: a directory with an embedded Qdrant in or below it, or a JSON file. history: mem0's history.db, where
+        it is not in, below or beside that. user_id: the owner of memories that name none, and of deleted ones,
+        whose owner mem0 does not keep; without it these are left out. Ids, texts, metadata, owners, instants and
+        history are kept; times without a zone are read in the configured one. mem0's files are not changed, and
+        nothing that they say is run. The rest is as in `import_from`, all or nothing included.
+
+        Returns what `import_from` does, and what was found for each owner, left out or did not fit. Raises
+        `ValidationError` where nothing of mem0's is found or its files hold what mem0 does not write,
+        `StoreBusyError` while another program holds them locked, and as `import_from` does.
+        """
+        owner, tz = self._ids(user_id=user_id)["user_id"], self._parts.tz
+        left = await off_loop(lambda: mem0_reader.read(path, tz, history=history, user_id=owner))
+        converted = await off_loop(lambda: mem0_convert.convert(left, tz))
+        with tempfile.TemporaryFile() as file:
+            await off_loop(lambda: handover.write_export(converted, file, self._parts.clock()))
+            file.seek(0)
+            done = await self.import_from(
+                file, on_conflict=on_conflict, dry_run=dry_run, progress=progress, actor=actor
+            )
+        return handover.report(left, converted, done)
 
     async def _import(self, job: Job, act: Act) -> shapes.ImportResult:
         for _ in range(PLANS - 1):

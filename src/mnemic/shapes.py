@@ -218,6 +218,43 @@ class ImportResult(TypedDict):
     dry_run: bool
 
 
+class Mem0OwnerItem(TypedDict, total=False):
+    """What a mem0 store has of an owner (its ids where it has them): what is live, what is deleted, its history."""
+
+    user_id: str
+    agent_id: str
+    app_id: str
+    memories: int
+    deleted: int
+    messages: int
+    changes: int
+
+
+class LeftOutItem(TypedDict):
+    """Things of a mem0 store that cannot be kept, and why."""
+
+    what: str
+    reason: str
+    count: int
+    ids: list[str]
+
+
+class RemarkItem(TypedDict):
+    """What did not fit about a memory that is kept."""
+
+    id: str
+    remark: str
+
+
+class Mem0ImportResult(ImportResult):
+    """An import with what was read, what it holds of each owner, and what it holds that was not taken over."""
+
+    files: list[str]
+    owners: list[Mem0OwnerItem]
+    left_out: list[LeftOutItem]
+    remarks: list[RemarkItem]
+
+
 def memory_item(item: Item) -> MemoryItem:
     """A memory as `get_all` lists it (without a score)."""
     shape = MemoryItem(

@@ -5,13 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from mnemic.records import OnConflict
 
-from . import show
+from . import moving, show
 from .call import Call, note
 from .write import Actor
 
@@ -19,6 +20,12 @@ if TYPE_CHECKING:
     from mnemic import shapes
 
 SHOWN = 10
+
+
+class Origin(StrEnum):
+    """Other programs whose memories can be taken over."""
+
+    MEM0 = "mem0"
 
 
 def export(
@@ -55,12 +62,38 @@ def import_memories(
         bool, typer.Option("--dry-run", help="Check the file, tell what would be imported, import nothing.")
     ] = False,
     actor: Actor = None,
+    origin: Annotated[
+        Origin | None,
+        typer.Option("--from", help="FILE is what mem0 left: a directory of its, or its platform's JSON."),
+    ] = None,
+    history: Annotated[
+        str | None,
+        typer.Option("--history", metavar="PATH", help="mem0's history.db, where it lies elsewhere."),
+    ] = None,
+    user_id: Annotated[
+        str | None,
+        typer.Option("--user-id", "-u", metavar="ID", help="The owner of what names none in mem0."),
+    ] = None,
 ) -> None:
     """Read an export into this store: all of it or nothing.
 
     Every line is checked before anything is written. Ids and times stay as they are.
     """
+    if origin is None and (history is not None or user_id is not None):
+        raise typer.BadParameter("--history and --user-id go with --from mem0.")
     with call.memory() as memory, _progress() as progress:
+        if origin is Origin.MEM0:
+            moved = memory.import_from_mem0(
+                file,
+                history=history,
+                user_id=user_id,
+                on_conflict=on_conflict,
+                dry_run=dry_run,
+                progress=progress,
+                actor=actor,
+            )
+            call.show(moved, _moved)
+            return
         done = memory.import_from(
             sys.stdin.buffer if file == "-" else file,
             on_conflict=on_conflict,
@@ -85,6 +118,11 @@ def _imported(done: shapes.ImportResult) -> None:
         typer.echo(f"{show.clean(twin['id'])} is kept already as {show.clean(twin['existing_id'])}")
     if len(done["duplicates"]) > SHOWN:
         typer.echo(f"and {len(done['duplicates']) - SHOWN:,} more; --json lists all.")
+
+
+def _moved(done: shapes.Mem0ImportResult) -> None:
+    _imported(done)
+    moving.print_report(done)
 
 
 @contextmanager
