@@ -21,7 +21,15 @@ check: $(STAMP)  ## format, lint, types
 	$(BIN)/ruff check src tests bench examples
 	$(BIN)/mypy
 
-test: check  ## everything
+# Real mem0 stores to import in the tests are made by real mem0s, one environment for each generation.
+MEM0_STAMPS := .venv-mem0-1/.installed .venv-mem0-2/.installed
+
+.venv-mem0-%/.installed: tests/mem0-%-requirements.txt $(STAMP)
+	$(PYTHON) -m venv .venv-mem0-$*
+	.venv-mem0-$*/bin/python -m pip install --quiet -r $<
+	@touch $@
+
+test: check $(MEM0_STAMPS)  ## everything
 	$(BIN)/python -m pytest
 
 format: $(STAMP)
@@ -32,4 +40,4 @@ bench: $(STAMP)  ## speed and size against mem0 in the same run
 	$(BIN)/python bench/run.py --suite
 
 clean:
-	rm -rf $(VENV) .venv-mem0 .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .venv-mem0 .venv-mem0-1 .venv-mem0-2 .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -77,12 +77,20 @@ def test_a_memory_has_the_same_changes_as_in_its_history(m: Memory) -> None:
         page = m.log(memory_id=uid, limit=50)
         assert page["total"] == len(page["results"])
         line = [
-            (e["id"], e["event"], e["old_memory"], e["new_memory"], e["actor"], e["reason"], e["at"])
+            (e["memory_id"], e["event"], e["old_memory"], e["new_memory"], e["actor"], e["reason"], e["at"])
             for e in reversed(page["results"])
             if e["event"] != "NONE"
         ]
         assert line == [
-            (e["id"], e["event"], e["old_memory"], e["new_memory"], e["actor"], e["reason"], e["updated_at"])
+            (
+                e["memory_id"],
+                e["event"],
+                e["old_memory"],
+                e["new_memory"],
+                e["actor"],
+                e["reason"],
+                e["updated_at"],
+            )
             for e in m.history(uid)
         ]
     assert m.log(memory_id="no-such-id")["total"] == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 import sqlite3
 from collections.abc import Iterator, Mapping
@@ -247,6 +248,8 @@ def use_every_verb(m: Memory, second: Memory) -> None:
         read.stats()
         read.log(**who, memory_id=uid, since="2024", until="2099-01-01", actor=TOKEN, event=["ADD", "NONE"])
         read.log(**run, limit=1, cursor=read.log(**who, limit=1)["next"])
+        for ids in ({}, who, run):
+            read.export_to(io.BytesIO(), **ids, vectors=True)
     once = {"idempotency_key": f"key-{TOKEN}", "expected_version": 1}
     for _ in range(2):
         m.add(talk, **who, infer=False, idempotency_key=TOKEN)
@@ -266,9 +269,15 @@ def use_every_verb(m: Memory, second: Memory) -> None:
     second.search(TOKEN, **who)
     m.delete_all(**run, filters={TOKEN: {"gte": 0}}, actor=TOKEN)
     second.search(TOKEN, **run)
+    exported = io.BytesIO()
+    m.export_to(exported)
+    for on_conflict in ("skip", "overwrite"):
+        m.import_from(io.BytesIO(exported.getvalue()), on_conflict=on_conflict, actor=TOKEN)
     second.why(TOKEN, expect=f"changed {TOKEN}", **who)
     m.delete_all(filters={"OR": [{"user_id": f"user-{TOKEN}"}, {"app_id": f"app-{TOKEN}"}]})
     m.purge(agent_id=f"agent-{TOKEN}")
+    m.reset()
+    m.import_from(io.BytesIO(exported.getvalue()))
     m.reset()
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from conftest import MakeMemory
 from mnemic import Memory
 
@@ -146,6 +148,19 @@ def test_adding_the_same_talk_again_changes_nothing(m: Memory) -> None:
             assert [home[0]["event"], move[0]["event"]] == ["NONE", "NONE"]
         assert texts(m.search("where do I live", user_id="ann")) == ["I moved to Shanghai."]
     assert m.get_all(user_id="ann", include_superseded=True)["total"] == 2
+
+
+@pytest.mark.parametrize("words", ["I live in Hangzhou.", "I live in Ningbo."])
+def test_a_superseded_memory_that_was_changed_or_restored_is_still_what_a_repeat_repeats(
+    m: Memory, words: str
+) -> None:
+    [old] = m.add("I live in Hangzhou.", user_id="ann", timestamp=HOME)["results"]
+    m.add("I moved to Shanghai.", user_id="ann", timestamp=MOVE)
+    m.update(old["id"], words)
+    m.delete(old["id"])
+    m.restore(old["id"])
+    [again] = m.add(words, user_id="ann", timestamp=HOME)["results"]
+    assert (again["event"], again["id"]) == ("NONE", old["id"])
 
 
 def test_saying_it_again_reopens_what_a_deleted_mistake_had_closed(m: Memory) -> None:

@@ -57,6 +57,9 @@ class AsyncMemory(Face):
     log = _awaiting(Engine.log)
     check = _awaiting(Engine.check)
     reset = _awaiting(Engine.reset)
+    export_to = _awaiting(Engine.export_to)
+    import_from = _awaiting(Engine.import_from)
+    import_from_mem0 = _awaiting(Engine.import_from_mem0)
     close = _awaiting(Engine.close)
 
     async def __aenter__(self) -> Self:

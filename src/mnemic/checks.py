@@ -159,14 +159,19 @@ def check_metadata(value: Any, field: str = "metadata") -> dict[str, Any] | None
         return None
     if not isinstance(value, Mapping):
         raise _wrong(field, "a dict", value)
-    try:
-        found = {key: _plain(inner, f"{field}.{key}") for key, inner in _keyed(value, field)}
-    except RecursionError as fault:
-        raise ValidationError(f"{field} is nested too deeply or contains itself.") from fault
+    found: dict[str, Any] = check_json(value, field)
     size = len(canonical_json(found) or "")
     if size > MAX_METADATA_CHARS:
         raise ValidationError(f"{field} has {size:,} characters as JSON; at most {MAX_METADATA_CHARS:,} do.")
     return found
+
+
+def check_json(value: Any, field: str) -> Any:
+    """The same value in dicts and lists, if JSON and the store can hold it."""
+    try:
+        return _plain(value, field)
+    except RecursionError as fault:
+        raise ValidationError(f"{field} is nested too deeply or contains itself.") from fault
 
 
 def check_categories(value: Any, field: str = "categories") -> list[str] | None:

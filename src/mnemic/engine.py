@@ -29,9 +29,10 @@ from .store import changing, reading, replays
 from .store import history as changes
 from .store.database import Store
 from .store.schema import Place
+from .transfers import Transfers
 
 
-class Engine(Care):
+class Engine(Care, Transfers):
     """The verbs of every day, over one set of parts, bound to ids or not."""
 
     async def add(
@@ -442,7 +443,7 @@ class Engine(Care):
             with self._parts.store().read() as tx:
                 place = reading.place_of(tx, scope, uid)
                 entries = [] if place is None else changes.history(tx, place)
-            return [shapes.history_item(uid, entry) for entry in entries]
+            return [shapes.history_item(uid, number, entry) for number, entry in enumerate(entries, 1)]
 
         return await off_loop(work)
 

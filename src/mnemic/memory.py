@@ -66,6 +66,9 @@ class Memory(Face):
     log = _blocking(Engine.log)
     check = _blocking(Engine.check)
     reset = _blocking(Engine.reset)
+    export_to = _blocking(Engine.export_to)
+    import_from = _blocking(Engine.import_from)
+    import_from_mem0 = _blocking(Engine.import_from_mem0)
     close = _blocking(Engine.close)
 
     def __enter__(self) -> Self:

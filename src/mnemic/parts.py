@@ -165,6 +165,13 @@ class Parts:
                 raise
         return await self._embed_each(texts, space.id)
 
+    async def all_embedded(self, texts: Sequence[str]) -> list[bytes] | None:
+        """The vectors of texts of which none may fail; None without an embedder. Raises `EmbedderError`."""
+        embedded = await self.embeddings(texts)
+        if embedded.failed:
+            raise EmbedderError(next(iter(embedded.failed.values())))
+        return None if embedded.rows is None else [row for row in embedded.rows if row is not None]
+
     async def _embed_each(self, texts: Sequence[str], space_id: int) -> Embeddings:
         """The texts one by one, after they failed together."""
         rows: list[bytes | None] = []

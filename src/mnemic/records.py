@@ -39,6 +39,14 @@ class Event(StrEnum):
 RELOADING = (Event.PURGE, Event.REPAIR)
 
 
+class OnConflict(StrEnum):
+    """What becomes of a memory of an import whose id the store has already."""
+
+    FAIL = "fail"
+    SKIP = "skip"
+    OVERWRITE = "overwrite"
+
+
 @dataclass(frozen=True, slots=True)
 class Owner:
     """Whose rows these are. A missing id is ''."""

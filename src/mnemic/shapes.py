@@ -264,6 +264,77 @@ class PurgeResult(TypedDict, total=False):
     notice: str
 
 
+class ExportResult(TypedDict):
+    """How many of each an export holds."""
+
+    owners: int
+    episodes: int
+    messages: int
+    memories: int
+    versions: int
+    changes: int
+
+
+class TwinItem(TypedDict):
+    """A memory that was not imported, since its words are kept as another."""
+
+    id: str
+    existing_id: str
+
+
+class ImportResult(TypedDict):
+    """What became of an import's memories, and how many messages and episodes were new.
+
+    `skipped` counts those whose id was there and the `duplicates`. `embedded`: texts that the embedder got.
+    """
+
+    added: int
+    overwritten: int
+    skipped: int
+    episodes: int
+    messages: int
+    embedded: int
+    duplicates: list[TwinItem]
+    dry_run: bool
+
+
+class Mem0OwnerItem(TypedDict, total=False):
+    """What a mem0 store has of an owner (its ids where it has them): what is live, what is deleted, its history."""
+
+    user_id: str
+    agent_id: str
+    app_id: str
+    memories: int
+    deleted: int
+    messages: int
+    changes: int
+
+
+class LeftOutItem(TypedDict):
+    """Things of a mem0 store that cannot be kept, and why."""
+
+    what: str
+    reason: str
+    count: int
+    ids: list[str]
+
+
+class RemarkItem(TypedDict):
+    """What did not fit about a memory that is kept."""
+
+    id: str
+    remark: str
+
+
+class Mem0ImportResult(ImportResult):
+    """An import with what was read, what it holds of each owner, and what it holds that was not taken over."""
+
+    files: list[str]
+    owners: list[Mem0OwnerItem]
+    left_out: list[LeftOutItem]
+    remarks: list[RemarkItem]
+
+
 def memory_item(item: Item) -> MemoryItem:
     """A memory as `get_all` lists it (without a score)."""
     shape = MemoryItem(
@@ -305,10 +376,10 @@ def memory_item(item: Item) -> MemoryItem:
     return shape
 
 
-def history_item(memory_id: str, entry: Entry) -> HistoryItem:
-    """A line of a memory's history; its id is stable."""
+def history_item(memory_id: str, number: int, entry: Entry) -> HistoryItem:
+    """A line of a memory's history, numbered from 1 for the first; its id outlasts export and import."""
     return HistoryItem(
-        id=_change_id(entry),
+        id=f"{memory_id}:{number}",
         memory_id=memory_id,
         old_memory=entry.old_memory,
         new_memory=entry.new_memory,
@@ -326,9 +397,10 @@ def history_item(memory_id: str, entry: Entry) -> HistoryItem:
 
 
 def log_item(entry: Entry) -> LogItem:
-    """A line of the log; its id is that of the same change in a history."""
+    """A line of the log; its id is stable within the store."""
+    _, owner, seq = entry.place
     return LogItem(
-        id=_change_id(entry),
+        id=f"{owner}:{seq}",
         at=iso(entry.at),
         event=entry.event,
         memory_id=entry.memory_id,
@@ -343,11 +415,6 @@ def log_item(entry: Entry) -> LogItem:
         agent_id=entry.owner.agent_id or None,
         app_id=entry.owner.app_id or None,
     )
-
-
-def _change_id(entry: Entry) -> str:
-    _, _, seq = entry.place
-    return f"{entry.memory_id or entry.trace_id}:{seq}"
 
 
 def message_item(message: StoredMessage) -> MessageItem:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from . import more, read, write
+from . import more, read, transfer, write
 from .call import Call, JsonOption, StoreOption, TenantOption, command
 
 VERBS: dict[str, Callable[..., None]] = {
@@ -66,6 +66,8 @@ def options(
 
 for name, verb in VERBS.items():
     app.command(name)(command(verb))
+app.command("export")(command(transfer.export))
+app.command("import")(command(transfer.import_memories, scoped=False))
 config.command("show")(command(more.config_show, scoped=False))
 evals.command("locomo")(command(more.eval_locomo, scoped=False, stored=False))
 evals.command("statements")(command(more.eval_statements, scoped=False, stored=False))

@@ -1,0 +1,1 @@
+"""Export and import: a store's memories as lines of text, and back."""
