@@ -363,16 +363,19 @@ def _messages(tx: Connection, found: _Found) -> None:
 
 @cache
 def _message_rows() -> Select[Any]:
-    m, t = s.message.c, s.message_terms.c
-    verbatim = exists().where(
-        s.support.c.owner_id == m.owner_id,
-        s.support.c.message_no == m.no,
-        s.memory.c.owner_id == s.support.c.owner_id,
-        s.memory.c.no == s.support.c.memory_no,
-        s.memory.c.kind == Kind.MESSAGE,
+    m, t, stated = s.message.c, s.message_terms.c, s.support.c
+    # One set for all messages: asked for each of them, SQLite would read all of an owner's support each time.
+    verbatim = (
+        select(stated.message_no)
+        .join_from(
+            s.support,
+            s.memory,
+            and_(s.memory.c.owner_id == stated.owner_id, s.memory.c.no == stated.memory_no),
+        )
+        .where(stated.owner_id == bindparam("owner"), s.memory.c.kind == Kind.MESSAGE)
     )
     return (
-        select(m.no, m.uid, m.content, t.data, verbatim.label("is_memory"))
+        select(m.no, m.uid, m.content, t.data, m.no.in_(verbatim).label("is_memory"))
         .join_from(
             s.message, s.message_terms, and_(t.owner_id == m.owner_id, t.message_no == m.no), isouter=True
         )
