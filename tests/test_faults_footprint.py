@@ -146,22 +146,3 @@ print(m.get_all(user_id="u1")["total"])
     path = tmp_path / "left-open.db"
     assert run_python(script, path).split() == ["1"]
     assert run_python(script, path).split() == ["1"]
-
-
-def test_opening_and_closing_leaves_no_file_open(run_python: RunPython, tmp_path: Path) -> None:
-    script = """
-import os, sys
-from mnemic import Memory
-from mnemic.models.fakes import HashEmbedder
-def use():
-    with Memory(sys.argv[1], embedder=HashEmbedder()) as m:
-        m.add("hello", user_id="u1", infer=False)
-        m.search("hello", user_id="u1")
-for _ in range(3):
-    use()
-before = len(os.listdir("/dev/fd"))
-for _ in range(20):
-    use()
-print(len(os.listdir("/dev/fd")) - before)
-"""
-    assert abs(int(run_python(script, tmp_path / "many.db"))) <= 2

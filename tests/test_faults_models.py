@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 
 from conftest import MakeMemory, RowCounts
-from mnemic import EmbedderError, EmbedderMismatchError, Memory
+from mnemic import AsyncMemory, EmbedderError, EmbedderMismatchError, Memory, ModelTimeoutError
 from mnemic.models.embed import EmbedderConfig
 from mnemic.models.fakes import Fault, FaultyEmbedder, HashEmbedder, ScriptedServer, ServerFaults
 
@@ -153,6 +154,83 @@ def test_a_key_is_never_shown(memory_with: MakeMemory, server: ScriptedServer) -
         m.add("I keep bees", user_id="u1", infer=False)
     shown = f"{caught.value} {caught.value!r} {caught.value.details} {caught.value.__cause__}"
     assert "sk-very-secret" not in shown
+
+
+@pytest.mark.parametrize("vectors", ["too_few", "nan", "uneven"])
+def test_vectors_that_do_not_fit_their_texts_are_never_stored(
+    memory_with: MakeMemory, server: ScriptedServer, vectors: Any
+) -> None:
+    m = memory_with(at(server))
+    [known] = m.add("I keep bees", user_id="u1", infer=False)["results"]
+    before = m.stats()
+    server.faults = ServerFaults(vectors=vectors)
+    # One text, so that none of the reply can be of use.
+    for call in (
+        lambda: m.add("I keep hens", user_id="u1", infer=False),
+        lambda: m.update(known["id"], text="I keep hens"),
+        lambda: m.search("bees", user_id="u1"),
+    ):
+        with pytest.raises(EmbedderError):
+            call()
+    server.faults = ServerFaults()
+    assert m.stats() == before
+    assert m.get(known["id"])["memory"] == "I keep bees"
+    assert m.add("I keep hens", user_id="u1", infer=False)["results"][0]["event"] == "ADD"
+
+
+def test_vectors_that_come_in_another_order_are_put_to_their_texts(
+    memory_with: MakeMemory, server: ScriptedServer
+) -> None:
+    m = memory_with(at(server))
+    server.faults = ServerFaults(vectors="reordered")
+    texts = [f"{word} 你好" for word in ("apple", "бочка", "cloud", "drum")]
+    m.add([{"role": "user", "content": text} for text in texts], user_id="u1", infer=False)
+    server.faults = ServerFaults()
+    for text in texts:
+        [hit, *_] = m.search(text, user_id="u1", explain=True)["results"]
+        assert hit["memory"] == text
+        assert hit["score_details"]["arms"]["dense"]["value"] == pytest.approx(1, abs=1e-3)
+
+
+def test_a_server_that_hangs_is_a_timeout_and_stores_nothing(
+    memory_with: MakeMemory, server: ScriptedServer
+) -> None:
+    m = memory_with(at(server, timeout=0.3, max_retries=0))
+    [known] = m.add("I keep bees", user_id="u1", infer=False)["results"]
+    before = m.stats()
+    server.faults = ServerFaults(delay=60)
+    for call in (
+        lambda: m.add("I keep hens", user_id="u1", infer=False),
+        lambda: m.update(known["id"], text="I keep hens"),
+        lambda: m.search("bees", user_id="u1"),
+    ):
+        with pytest.raises(ModelTimeoutError, match=r"embedder\.timeout"):
+            call()
+    server.faults = ServerFaults()
+    assert m.stats() == before
+    assert len(m.search("bees", user_id="u1")["results"]) == 1
+
+
+def test_a_call_that_is_cancelled_while_the_server_hangs_stores_nothing(
+    tmp_path: Path, server: ScriptedServer
+) -> None:
+    async def use() -> int:
+        async with AsyncMemory(str(tmp_path / "own.db"), embedder=at(server)) as m:
+            await m.add("I keep bees", user_id="u1", infer=False)
+            asked = len(server.requests)
+            server.faults = ServerFaults(delay=60)
+            call = asyncio.ensure_future(m.add("I keep hens", user_id="u1", infer=False))
+            while len(server.requests) == asked:
+                await asyncio.sleep(0.005)
+            call.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await call
+            server.faults = ServerFaults()
+            await m.add("I keep ants", user_id="u1", infer=False)
+            assert len((await m.search("hens", user_id="u1"))["results"]) == 2
+            return (await m.get_all(user_id="u1"))["total"]
+
+    assert asyncio.run(use()) == 2
 
 
 # --- faults -----------------------------------------------------------------------------------------------

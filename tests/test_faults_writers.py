@@ -1,0 +1,325 @@
+"""Many writers and readers: tasks, threads and processes on one file, each seeing what was acknowledged before."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sqlite3
+import subprocess
+import sys
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conftest import RowCounts
+from mnemic import AsyncMemory, Memory
+from mnemic.models.fakes import HashEmbedder
+
+pytestmark = pytest.mark.timeout(300)
+
+
+class Talker:
+    """A process that does what it is told, line by line, in JSON."""
+
+    def __init__(self, script: str, *args: object) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", script, *map(str, args)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def ask(self, *words: Any) -> Any:
+        self.tell(*words)
+        return self.hear()
+
+    def tell(self, *words: Any) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps(words) + "\n")
+        self._process.stdin.flush()
+
+    def hear(self) -> Any:
+        assert self._process.stdout is not None
+        return json.loads(self._process.stdout.readline())
+
+    def stop(self) -> int:
+        self._process.communicate()
+        return self._process.returncode
+
+
+@contextmanager
+def talkers(script: str, count: int, *args: object) -> Iterator[list[Talker]]:
+    started = [Talker(script, *args) for _ in range(count)]
+    try:
+        yield started
+    finally:
+        codes = [one.stop() for one in started]
+    assert codes == [0] * count
+
+
+SERVE = """
+import json, sys
+from mnemic import Memory
+from mnemic.models.fakes import HashEmbedder
+
+def texts(found):
+    return sorted(item["memory"] for item in found["results"])
+
+verbs = {
+    "add": lambda text: m.add(text, user_id="u1", infer=False)["results"][0],
+    "update": lambda uid, text: m.update(uid, text=text),
+    "delete": lambda uid: m.delete(uid),
+    "restore": lambda uid: m.restore(uid),
+    "search": lambda query: texts(m.search(query, user_id="u1", top_k=1000)),
+    "list": lambda: texts(m.get_all(user_id="u1", top_k=1000)),
+}
+with Memory(sys.argv[1], embedder=HashEmbedder()) as m:
+    for line in sys.stdin:
+        verb, *args = json.loads(line)
+        print(json.dumps(verbs[verb](*args)), flush=True)
+"""
+
+
+def test_processes_adding_one_text_make_one_memory(store_path: Path, m: Memory) -> None:
+    with talkers(SERVE, 4, store_path) as processes:
+        for process in processes:
+            process.ask("list")
+        for n in range(10):
+            for process in processes:
+                process.tell("add", f"Allergic to kiwi {n} 🥝")
+            items = [process.hear() for process in processes]
+            assert Counter(item["event"] for item in items) == {"ADD": 1, "NONE": 3}
+            [uid] = {item["id"] for item in items}
+            assert len(m.history(uid)) == 1
+    assert m.get_all(user_id="u1")["total"] == 10
+    assert m.messages(user_id="u1")["total"] == 40
+
+
+def test_what_one_process_has_written_the_next_search_of_another_finds(store_path: Path) -> None:
+    with talkers(SERVE, 2, store_path) as (writer, reader):
+        reader.ask("search", "tea")
+        for n in range(20):
+            uid = writer.ask("add", f"tea number {n}")["id"]
+            assert f"tea number {n}" in reader.ask("search", f"tea number {n}")
+            writer.ask("update", uid, f"coffee number {n}")
+            found = reader.ask("search", f"tea coffee number {n}")
+            assert f"coffee number {n}" in found
+            assert f"tea number {n}" not in found
+            if n % 2:
+                writer.ask("delete", uid)
+                assert f"coffee number {n}" not in reader.ask("search", f"coffee number {n}")
+                assert reader.ask("list") == writer.ask("list")
+            if n % 4 == 3:
+                writer.ask("restore", uid)
+                assert f"coffee number {n}" in reader.ask("search", f"coffee number {n}")
+            # The other way round: the reader's own writes stand among those it has read.
+            reader.ask("add", f"cocoa number {n}")
+            assert f"cocoa number {n}" in writer.ask("search", f"cocoa number {n}")
+
+
+WRITE_OR_READ = """
+import json, sys
+from mnemic import Memory
+from mnemic.models.fakes import HashEmbedder
+
+role, me = sys.argv[2], sys.argv[3]
+with Memory(sys.argv[1], embedder=HashEmbedder()) as m:
+    print("ready", flush=True)
+    sys.stdin.readline()
+    if role == "writer":
+        for i in range(50):
+            m.add(f"process {me} says {i}", user_id="u1", infer=False)
+    else:
+        seen, rounds, known = 0, 0, set()
+        while seen < 200:
+            listed = m.get_all(user_id="u1", top_k=1)["total"]
+            found = {hit["id"] for hit in m.search("process says", user_id="u1", top_k=1000)["results"]}
+            assert listed >= seen, "the list went back"
+            assert found >= known, "the search went back"
+            assert len(found) >= listed, "the search is behind the list"
+            seen, known, rounds = listed, found, rounds + 1
+        print(json.dumps(rounds), flush=True)
+"""
+
+
+def test_four_writers_and_four_readers_share_a_store(store_path: Path, m: Memory) -> None:
+    roles = [(role, n) for role in ("writer", "reader") for n in range(4)]
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", WRITE_OR_READ, str(store_path), role, str(n)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for role, n in roles
+    ]
+    for process in processes:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+    with ThreadPoolExecutor(len(processes)) as pool:
+        told = list(pool.map(lambda process: process.communicate("go\n"), processes))
+    assert [process.returncode for process in processes] == [0] * 8, [faults for _, faults in told]
+    assert all("locked" not in faults for _, faults in told)
+    assert m.get_all(user_id="u1")["total"] == 200
+    with closing(sqlite3.connect(store_path)) as raw:
+        assert raw.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+# --- tasks, and tasks beside threads ----------------------------------------------------------------------
+
+
+def test_sixteen_tasks_adding_one_text_make_one_memory(store_path: Path) -> None:
+    async def use() -> None:
+        async with AsyncMemory(str(store_path), embedder=HashEmbedder()) as m:
+            calls = [m.add("Allergic to kiwi", user_id="u1", infer=False) for _ in range(16)]
+            items = [result["results"][0] for result in await asyncio.gather(*calls)]
+            assert Counter(item["event"] for item in items) == {"ADD": 1, "NONE": 15}
+            [uid] = {item["id"] for item in items}
+            assert len(await m.history(uid)) == 1
+            assert (await m.get_all(user_id="u1"))["total"] == 1
+
+    asyncio.run(use())
+
+
+def test_threads_and_tasks_lose_nothing_of_each_other(store_path: Path) -> None:
+    def block(m: Memory, n: int) -> None:
+        for i in range(10):
+            m.add(f"thread {n} says {i}", user_id="u1", infer=False)
+            assert m.search(f"thread {n} says {i}", user_id="u1", top_k=200)["results"]
+
+    async def task(m: AsyncMemory, n: int) -> None:
+        for i in range(10):
+            await m.add(f"task {n} says {i}", user_id="u1", infer=False)
+            assert (await m.search(f"task {n} says {i}", user_id="u1", top_k=200))["results"]
+
+    async def use(blocking: Memory) -> int:
+        async with AsyncMemory(str(store_path), embedder=HashEmbedder()) as m:
+            threads = [asyncio.to_thread(block, blocking, n) for n in range(4)]
+            await asyncio.gather(*threads, *(task(m, n) for n in range(4)))
+            return (await m.get_all(user_id="u1"))["total"]
+
+    with Memory(str(store_path), embedder=HashEmbedder()) as blocking:
+        assert asyncio.run(use(blocking)) == 80
+        assert blocking.get_all(user_id="u1")["total"] == 80
+
+
+# --- cancelling, stage by stage ---------------------------------------------------------------------------
+
+
+class Paced(HashEmbedder):
+    """Stops in a call until it is let go, when told to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stop = False
+        self.reached = threading.Event()
+
+    async def embed(self, texts: Sequence[str], purpose: Any) -> Any:
+        if self.stop:
+            self.reached.set()
+            await asyncio.Event().wait()
+        return self.vectors(texts)
+
+
+async def _cancelled(call: asyncio.Future[Any]) -> None:
+    call.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await call
+
+
+async def _in_the_embedder(_: AsyncMemory, embedder: Paced, start: Callable[[], Any], path: Path) -> None:
+    embedder.stop = True
+    call = asyncio.ensure_future(start())
+    await asyncio.to_thread(embedder.reached.wait, 30)
+    await _cancelled(call)
+
+
+async def _behind_another_process(
+    _: AsyncMemory, embedder: Paced, start: Callable[[], Any], path: Path
+) -> None:
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        call = asyncio.ensure_future(start())
+        await asyncio.sleep(0.3)
+        await _cancelled(call)
+        other.execute("ROLLBACK")
+
+
+async def _behind_another_thread(
+    _: AsyncMemory, embedder: Paced, start: Callable[[], Any], path: Path
+) -> None:
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        # All wait for the first of them, which waits for the other process.
+        calls = [asyncio.ensure_future(start()) for _ in range(4)]
+        await asyncio.sleep(0.3)
+        for call in calls:
+            await _cancelled(call)
+        other.execute("ROLLBACK")
+
+
+STAGES = {
+    "in the embedder": _in_the_embedder,
+    "behind another process": _behind_another_process,
+    "behind another thread": _behind_another_thread,
+}
+
+
+@pytest.mark.parametrize("stage", STAGES)
+@pytest.mark.parametrize("verb", ["add", "update", "delete", "restore", "delete_all"])
+def test_cancelling_before_the_commit_changes_nothing(
+    store_path: Path, row_counts: RowCounts, stage: str, verb: str
+) -> None:
+    if stage == "in the embedder" and verb not in ("add", "update"):
+        pytest.skip("asks no embedder")
+    with Memory(str(store_path), embedder=HashEmbedder()) as plain:
+        ids = [i["id"] for i in plain.add(facts=["known", "gone"], user_id="u1")["results"]]
+        plain.delete(ids[1])
+    before = row_counts()
+    embedder = Paced()
+
+    async def use() -> None:
+        async with AsyncMemory(str(store_path), embedder=embedder) as m:
+            calls: dict[str, Callable[[], Any]] = {
+                "add": lambda: m.add("never", user_id="u1", infer=False),
+                "update": lambda: m.update(ids[0], text="never"),
+                "delete": lambda: m.delete(ids[0]),
+                "restore": lambda: m.restore(ids[1]),
+                "delete_all": lambda: m.delete_all(user_id="u1"),
+            }
+            await STAGES[stage](m, embedder, calls[verb], store_path)
+            embedder.stop = False
+            # It waits its turn behind whatever were still under way.
+            await m.add("later", user_id="u2", infer=False)
+            assert [item["memory"] for item in (await m.get_all(user_id="u1"))["results"]] == ["known"]
+
+    asyncio.run(use())
+    after = row_counts()
+    assert after["memory"] == before["memory"] + 1
+    assert after["version"] == before["version"] + 1
+    assert after["change"] == before["change"] + 2
+
+
+def test_cancelled_calls_do_not_keep_the_workers_from_others(store_path: Path) -> None:
+    async def use() -> None:
+        async with AsyncMemory(str(store_path), embedder=HashEmbedder()) as m:
+            with closing(sqlite3.connect(store_path, isolation_level=None)) as other:
+                other.execute("BEGIN IMMEDIATE")
+                calls = [
+                    asyncio.ensure_future(m.add(f"never {i}", user_id="u1", infer=False)) for i in range(8)
+                ]
+                await asyncio.sleep(0.5)
+                for call in calls:
+                    await _cancelled(call)
+                # The other process still writes; all eight workers were waiting for it.
+                assert (await asyncio.wait_for(m.get_all(user_id="u1"), 20))["total"] == 0
+                other.execute("ROLLBACK")
+
+    asyncio.run(use())
