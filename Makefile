@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test check format bench clean
+.PHONY: demo test check format bench soak clean
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV) || (command -v apt-get >/dev/null && apt-get update -qq && apt-get install -y -qq python3-venv && $(PYTHON) -m venv $(VENV))
@@ -38,6 +38,9 @@ format: $(STAMP)
 
 bench: $(STAMP)  ## speed and size against mem0 in the same run
 	$(BIN)/python bench/run.py --suite
+
+soak: $(STAMP)  ## eight processes on one store, killed at random, for two minutes; then count what is there
+	$(BIN)/python bench/soak.py
 
 clean:
 	rm -rf $(VENV) .venv-mem0 .venv-mem0-1 .venv-mem0-2 .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -38,12 +38,18 @@ class Workers:
         self.kills = 0
         self.crashes: list[str] = []
         self._store, self._folder, self._seed = store, folder, seed
+        self._sizes = [0] * count
         self._running = [self._start(n) for n in range(count)]
 
     def _start(self, n: int) -> subprocess.Popen[bytes]:
         command = [sys.executable, str(WORKER), self._store, str(self.logs[n].path), str(n), str(self._seed)]
+        self._sizes[n] = self.logs[n].size()
         with (self._folder / f"worker{n}.err").open("ab") as said:
             return subprocess.Popen(command, stderr=said)
+
+    def done(self, n: int) -> int:
+        """How much one has logged since it was started, in bytes."""
+        return self.logs[n].size() - self._sizes[n]
 
     def kill(self, n: int) -> None:
         """Kill one with SIGKILL; one that has ended by itself crashed."""
@@ -74,30 +80,39 @@ def soak(options: argparse.Namespace, folder: Path) -> bool:
     path = None if "://" in options.store else Path(options.store)
     workers = Workers(options.store, folder, options.processes, options.seed)
     chance = random.Random(options.seed)
-    until = time.monotonic() + options.minutes * 60
+    began = time.monotonic()
+    until = began + options.minutes * 60
     largest = 0
     try:
         while (left := until - time.monotonic()) > 0:
             time.sleep(min(left, chance.uniform(0.2, 1.8) * options.every))
-            workers.restart(chance.randrange(options.processes))
+            # Some while they start; most once they have done something, however busy the machine is.
+            victim, least = chance.randrange(options.processes), chance.choice([0, 500, 2_000, 8_000])
+            while workers.done(victim) < least and time.monotonic() < until:
+                time.sleep(0.005)
+            workers.restart(victim)
+            if workers.kills == options.kills:
+                break
             largest = max(largest, _log_bytes(path))
     finally:
         workers.kill_all()
+    seconds = time.monotonic() - began
     ops = [op for log in workers.logs for op in log.ops()]
     began = time.perf_counter()
     with Memory(options.store, embedder=HashEmbedder()) as m:
         opening = time.perf_counter() - began
         verdict = verify(m, ops, path)
     openings = [took for log in workers.logs for took in log.openings]
+    slowest = max([*openings, opening])
     print(
-        f"kills: {workers.kills}; opening after the last: {opening:.2f} s, at most {max(openings, default=0.0):.2f} s under load"
+        f"kills: {workers.kills}; opening after the last: {opening:.2f} s, at most {slowest:.2f} s under load"
     )
     if path is not None:
         print(f"write-ahead log: at most {largest / 1e6:.1f} MB; store: {path.stat().st_size / 1e6:.1f} MB")
-    _report(ops, options.minutes * 60, verdict)
+    _report(ops, seconds, verdict)
     for crash in workers.crashes:
         print(f"CRASH {crash}")
-    return verdict.sound and not workers.crashes and max([*openings, opening]) < options.open_within
+    return verdict.sound and not workers.crashes and slowest < options.open_within
 
 
 def _log_bytes(path: Path | None) -> int:
@@ -138,6 +153,7 @@ def _options(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--store", help="a file or a URL; a file in a scratch folder if not given")
     parser.add_argument("--seed", type=int, default=4)
     parser.add_argument("--every", type=float, default=3.0, help="seconds between kills, on average")
+    parser.add_argument("--kills", type=int, help="stop after so many, if the time is not up before")
     parser.add_argument("--open-within", type=float, default=5.0, help="most seconds that opening may take")
     return parser.parse_args(arguments)
 

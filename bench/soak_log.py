@@ -53,6 +53,10 @@ class Log:
         finally:
             os.close(handle)
 
+    def size(self) -> int:
+        """Bytes so far."""
+        return self.path.stat().st_size if self.path.exists() else 0
+
     def ops(self) -> list[Op]:
         """What was done so far, in order."""
         found: dict[str, Op] = {}

@@ -14,21 +14,13 @@ SOAK = Path(__file__).parents[1] / "bench" / "soak.py"
 
 @pytest.mark.timeout(300)
 def test_a_short_soak_loses_nothing(tmp_path: Path) -> None:
-    options = [
-        "--minutes",
-        "0.15",
-        "--processes",
-        "3",
-        "--every",
-        "1.5",
-        "--store",
-        str(tmp_path / "soak.db"),
-    ]
+    store = str(tmp_path / "soak.db")
+    options = ["--minutes", "2", "--processes", "3", "--every", "0.3", "--kills", "8", "--store", store]
     done = subprocess.run(
         [sys.executable, str(SOAK), *options], capture_output=True, text=True, timeout=280, check=False
     )
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
     assert "lost: 0; duplicates: 0; otherwise wrong: 0" in done.stdout
-    kills, memories = (int(re.search(rf"{what}: (\d+)", done.stdout)[1]) for what in ("kills", "memories"))  # type: ignore[index]
-    assert kills > 3
-    assert memories > 0
+    memories = re.search(r"memories: (\d+)", done.stdout)
+    assert memories is not None
+    assert int(memories[1]) > 20
