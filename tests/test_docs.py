@@ -63,6 +63,7 @@ def test_python_blocks_run(page: Path, tmp_path: Path) -> None:
     assert done.stdout.splitlines() == PROMISE.findall(code)
 
 
+@pytest.mark.timeout(400)
 @pytest.mark.parametrize("page", PAGES, ids=ids)
 def test_shell_blocks_run(page: Path, tmp_path: Path) -> None:
     lines = [line for code in blocks(page, "bash") for line in code.splitlines()]

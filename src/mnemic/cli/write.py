@@ -172,7 +172,7 @@ def purge(
     actor: Actor = None,
     reason: Reason = None,
 ) -> None:
-    """Remove every trace of one memory, or with --all of a scope, for good.
+    """Remove all trace of a memory, or of a scope, for good.
 
     There is no way back; `mnemic delete` has one.
     """
