@@ -56,6 +56,7 @@ class AsyncMemory(Face):
     purge = _awaiting(Engine.purge)
     log = _awaiting(Engine.log)
     check = _awaiting(Engine.check)
+    reembed = _awaiting(Engine.reembed)
     reset = _awaiting(Engine.reset)
     export_to = _awaiting(Engine.export_to)
     import_from = _awaiting(Engine.import_from)

@@ -12,12 +12,13 @@ from .clock import Instant
 from .errors import ConfigError, NotFoundError
 from .ingest import given
 from .ingest.messages import Heard
-from .parts import Parts, off_loop, on_loop
+from .parts import Parts, off_loop
 from .recall import answers
 from .recall.search import Request
 from .records import Act, Buried, Owner
+from .reembed import fill_in_background
 from .scope import NO_IDS, Ids, Pattern, Scope, joined_ids, read_scope
-from .store import reading, replays, tombstones
+from .store import reading, replays, spaces, tombstones
 from .store.database import Store
 from .store.reading import Listing
 from .store.replays import Once
@@ -53,14 +54,20 @@ class Bound:
 
         Raises `StoreError` when it cannot be opened, `EmbedderMismatchError` for another model's vectors.
         """
-        await off_loop(self._parts.store)
-        await self._parts.space()
+        parts = self._parts
+        parts.when_unfilled = lambda: parts.in_background(fill_in_background(parts))
+        unfilled = await off_loop(self._is_unfilled)
+        if await parts.space() is not None and unfilled and parts.embedder is not None:
+            parts.when_unfilled()
+
+    def _is_unfilled(self) -> bool:
+        with self._parts.store().read() as tx:
+            return spaces.is_unfilled(tx)
 
     async def close(self) -> None:
         """Give back files and connections. Closing twice is fine; other calls afterwards raise."""
         await off_loop(self._parts.close)
-        if self._parts.embedder is not None:
-            await on_loop(self._parts.embedder.close())
+        await self._parts.close_embedders()
 
     @property
     def _tenant(self) -> str:
@@ -99,7 +106,7 @@ class Bound:
 
         async def attempt() -> T:
             space = await self._parts.space()
-            vectors = None if space is None else await self._parts.embed([text], "query")
+            vectors = await self._parts.embed_query(text, space)
 
             def ranked() -> T:
                 asked = answers.asked(text, vectors, space)

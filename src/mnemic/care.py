@@ -11,9 +11,11 @@ from sqlalchemy import Connection
 from . import checks, checkup, shapes
 from .bound import Bound
 from .clock import parse_when
-from .errors import ScopeError, ValidationError, nearest
-from .parts import off_loop
+from .errors import ConfigError, ScopeError, ValidationError, nearest
+from .models.embed import open_embedder
+from .parts import MODEL_SETTINGS, off_loop
 from .records import Event
+from .reembed import Move, Progress
 from .store import history, purging, reading
 from .store.database import Store
 from .store.purging import Removed
@@ -162,6 +164,41 @@ class Care(Bound):
             progress=_unheard if progress is None else progress,
         )
         return shapes.check_result(found, round((perf_counter() - began) * 1000, 3))
+
+    async def reembed(self, to: Any, *, progress: Progress | None = None) -> shapes.ReembedResult:
+        """Move the whole store, all tenants, to another embedder, while it is searched and written.
+
+        to: a name, a mapping of settings or an object, as for `Memory(embedder=...)`. Searches are answered from
+        the old vectors until every version has a new one; then the two change places in one transaction, and
+        the old ones are dropped. Ids, texts, times and history stay as they are. Broken off at any moment, it
+        is called again and goes on. Named for the store's own embedder it embeds what lacks a vector.
+        progress: called as `progress(what, done, total)` between steps.
+
+        This memory uses the new embedder afterwards; other processes must be opened with it, and get
+        `EmbedderMismatchError` until they are. `failed` texts, which the embedder refused, are found by their
+        words only. Not on a scoped memory. Raises `StoreBusyError` where another move runs, `EmbedderError`,
+        `StoreError`, `ConfigError` for an embedder that there is not.
+        """
+        if any(value is not None for value in self._bound.values()):
+            raise ScopeError("reembed() concerns the whole store, beyond the ids this memory is bound to.")
+        began = perf_counter()
+        embedder = open_embedder(to, MODEL_SETTINGS)
+        if embedder is None:
+            raise ConfigError(
+                "to: a store cannot be moved to no embedder; open it with embedder='none' instead."
+            )
+        moved = await Move(self._parts, embedder, _unheard if progress is None else progress).run()
+        result = shapes.ReembedResult(
+            from_embedder=None if moved.old is None else moved.old.name,
+            to_embedder=moved.new.name,
+            dims=moved.new.dims,
+            embedded=moved.embedded,
+            failed=moved.failed,
+            ms=round((perf_counter() - began) * 1000, 3),
+        )
+        if moved.failed:
+            result["notice"] = "The embedder refused some texts; `mnemic check` names them."
+        return result
 
     async def reset(self) -> None:
         """Remove everything of this tenant, physically and for good. Not on a scoped memory: use purge."""

@@ -65,6 +65,7 @@ class Memory(Face):
     purge = _blocking(Engine.purge)
     log = _blocking(Engine.log)
     check = _blocking(Engine.check)
+    reembed = _blocking(Engine.reembed)
     reset = _blocking(Engine.reset)
     export_to = _blocking(Engine.export_to)
     import_from = _blocking(Engine.import_from)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import threading
+import time
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
 from datetime import tzinfo
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -13,7 +17,7 @@ import numpy as np
 from . import runtime
 from .clock import Clock, now, zone
 from .config import Config, store_path
-from .errors import ConfigError, EmbedderError, EmbedderMismatchError, StoreClosedError
+from .errors import ConfigError, EmbedderError, EmbedderMismatchError, StoreBusyError, StoreClosedError
 from .models.embed import Embedder, open_embedder
 from .models.embed.background import measure_background
 from .models.settings import ModelSettings
@@ -21,7 +25,7 @@ from .recall.cache import IndexCache
 from .records import Background, Embeddings, Space
 from .store import gate, spaces
 from .store.database import Store
-from .store.spaces import SpaceChangedError
+from .store.spaces import SpaceChangedError, SpaceClosingError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,6 +35,11 @@ T = TypeVar("T")
 MIB = 1024 * 1024
 # So many texts that fail one after another, and none before them that did not, are an outage.
 GIVE_UP_AFTER = 2
+# Writers wait so long in all, and so long at a time, while the store changes its embedding space.
+CLOSING_SECONDS = 30.0
+CLOSING_PAUSE = 0.02
+# How often the space may change under one call.
+CHANGES = 5
 
 
 async def off_loop(work: Callable[[], T], /) -> T:
@@ -50,6 +59,22 @@ async def on_loop(work: Coroutine[Any, Any, T], /) -> T:
     return await runtime.current().on_loop(work)
 
 
+MODEL_SETTINGS = ModelSettings(off_loop_model, on_loop)
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """An embedder's name and size, and what its cosines are worth."""
+
+    name: str
+    dims: int
+    background: Background
+
+
+def _nothing() -> None:
+    """What is done for a store that lacks vectors, unless somebody says more."""
+
+
 class Parts:
     """Store, embedder, indexes and clock of one configuration."""
 
@@ -59,12 +84,14 @@ class Parts:
         self.settings = settings
         self.clock = clock
         self.tz: tzinfo = zone(settings.timezone)
-        self.embedder: Embedder | None = open_embedder(
-            settings.embedder, ModelSettings(off_loop_model, on_loop)
-        )
+        self.embedder: Embedder | None = open_embedder(settings.embedder, MODEL_SETTINGS)
         self._path = store_path(settings)
         self._store: Store | None = None
         self._space: Space | None = None
+        self._admitted: Embedder | None = None
+        self._background: Future[None] | None = None
+        # Called when the store got an embedder whose vectors its earlier versions lack.
+        self.when_unfilled: Callable[[], None] = _nothing
         self._closed = False
         self._start()
 
@@ -95,6 +122,8 @@ class Parts:
     def close(self) -> None:
         """Give back the store's connections. Blocking."""
         self._renew_after_fork()
+        if self._background is not None:
+            self._background.cancel()
         with self._opening:
             self._closed = True
             if self._store is not None:
@@ -106,64 +135,61 @@ class Parts:
 
         Raises `EmbedderMismatchError` where it is not that of the configured embedder.
         """
-        if self._space is None:
-            self._space = await off_loop(self._read_space)
-        if self._space is not None and self.embedder is not None:
-            _check_fit(self._space, self.embedder.name, self.embedder.dims)
-        return self._space
+        space = self._space
+        if space is None:
+            space = self._space = await off_loop(self._read_space)
+        if space is not None and self.embedder is not None:
+            embedder = self._embedder_of(space)
+            _check_fit(space, embedder.name, embedder.dims)
+        return space
 
     async def space_for_writing(self) -> Space | None:
         """Like `space`, made with the configured embedder on the first write; None without an embedder."""
         found = await self.space()
         if found is not None or self.embedder is None:
             return found if self.embedder is not None else None
-        background = await self._on_loop_if_it_awaits(measure_background(self.embedder))
-        name, dims = self.embedder.name, self.embedder.dims
-        assert dims is not None, "an embedder that has embedded knows its dims"
-        claimed = await off_loop(lambda: self._claim_space(name, dims, background))
-        _check_fit(claimed, name, dims)
+        measured = await self.measured(self.embedder)
+        claimed, unfilled = await off_loop(lambda: self._claim_space(measured))
+        _check_fit(claimed, measured.name, measured.dims)
         self._space = claimed
+        if unfilled:
+            self.when_unfilled()
         return claimed
 
-    async def embed(
-        self, texts: Sequence[str], purpose: Literal["query", "passage"]
-    ) -> NDArray[np.float32] | None:
-        """One vector per text, float32 (n, dims); None without an embedder.
+    async def measured(self, embedder: Embedder) -> Measured:
+        """An embedder's name, size and what its cosines are worth."""
+        background = await _on_loop_if_it_awaits(embedder, measure_background(embedder))
+        assert embedder.dims is not None, "an embedder that has embedded knows its dims"
+        return Measured(embedder.name, embedder.dims, background)
 
-        Raises `EmbedderMismatchError` for vectors of another size than the store's.
-        """
-        if self.embedder is None or not texts:
+    async def embed_query(self, text: str, space: Space | None) -> NDArray[np.float32] | None:
+        """The vector of a query in the store's space, float32 (1, dims); None without space or embedder."""
+        if self.embedder is None or space is None:
             return None
-        return await self._embed(texts, purpose)
-
-    async def _embed(self, texts: Sequence[str], purpose: Literal["query", "passage"]) -> NDArray[np.float32]:
-        assert self.embedder is not None
-        vectors = await self._on_loop_if_it_awaits(self.embedder.embed(texts, purpose))
-        if self._space is not None:
-            _check_fit(self._space, self.embedder.name, vectors.shape[1])
-        return vectors
-
-    async def _on_loop_if_it_awaits(self, work: Coroutine[Any, Any, T]) -> T:
-        return await on_loop(work) if getattr(self.embedder, "awaits", True) else await work
+        return await self._embed([text], "query", space)
 
     async def embeddings(self, texts: Sequence[str]) -> Embeddings:
-        """The vectors of texts about to be stored.
+        """The vectors of texts about to be stored, as by `embeddings_in` the space that is searched."""
+        space = await self.space_for_writing() if texts else None
+        return Embeddings() if space is None else await self.embeddings_in(space, texts)
+
+    async def embeddings_in(self, space: Space, texts: Sequence[str]) -> Embeddings:
+        """The vectors of texts in a space.
 
         A text that the embedder cannot take fails alone. Raises `EmbedderError` where it takes none, and for
         an outage: a time-out, or the first `GIVE_UP_AFTER` texts failing one by one.
         """
-        space = await self.space_for_writing() if texts else None
-        if space is None:
-            return Embeddings()
+        if not texts:
+            return Embeddings((), space.id)
         try:
-            rows = await self._embed(texts, "passage")
+            rows = await self._embed(texts, "passage", space)
             return Embeddings(tuple(row.tobytes() for row in rows), space.id)
         except EmbedderMismatchError:
             raise
         except EmbedderError:
             if len(texts) == 1:
                 raise
-        return await self._embed_each(texts, space.id)
+        return await self._embed_each(texts, space)
 
     async def all_embedded(self, texts: Sequence[str]) -> list[bytes] | None:
         """The vectors of texts of which none may fail; None without an embedder. Raises `EmbedderError`."""
@@ -172,13 +198,13 @@ class Parts:
             raise EmbedderError(next(iter(embedded.failed.values())))
         return None if embedded.rows is None else [row for row in embedded.rows if row is not None]
 
-    async def _embed_each(self, texts: Sequence[str], space_id: int) -> Embeddings:
+    async def _embed_each(self, texts: Sequence[str], space: Space) -> Embeddings:
         """The texts one by one, after they failed together."""
         rows: list[bytes | None] = []
         failed: dict[int, str] = {}
         for i, text in enumerate(texts):
             try:
-                [row] = await self._embed([text], "passage")
+                [row] = await self._embed([text], "passage", space)
                 rows.append(row.tobytes())
             except EmbedderMismatchError:
                 raise
@@ -187,37 +213,99 @@ class Parts:
                 failed[i] = fault.message
                 if len(failed) == i + 1 == GIVE_UP_AFTER:
                     raise
-        return Embeddings(tuple(rows), space_id, failed)
+        return Embeddings(tuple(rows), space.id, failed)
+
+    async def _embed(
+        self, texts: Sequence[str], purpose: Literal["query", "passage"], space: Space
+    ) -> NDArray[np.float32]:
+        embedder = self._embedder_of(space)
+        vectors = await _on_loop_if_it_awaits(embedder, embedder.embed(texts, purpose))
+        _check_fit(space, embedder.name, vectors.shape[1])
+        return vectors
 
     async def in_current_space(self, attempt: Callable[[], Awaitable[T]]) -> T:
-        """Do something for the store's embedding space; again where another process changed it meanwhile."""
-        try:
-            return await attempt()
-        except SpaceChangedError:
+        """Do something for the store's embedding space; again where another process changed it meanwhile.
+
+        Raises `StoreBusyError` where writers have to wait for too long while it is being changed.
+        """
+        until = time.monotonic() + CLOSING_SECONDS
+        changes = 0
+        while True:
+            try:
+                return await attempt()
+            except SpaceClosingError as fault:
+                if time.monotonic() > until:
+                    raise StoreBusyError(
+                        "The store was changing its embedding space for too long."
+                    ) from fault
+                await on_loop(asyncio.sleep(CLOSING_PAUSE))
+            except SpaceChangedError:
+                changes += 1
+                if changes > CHANGES:
+                    raise
             self.forget_space()
-            return await attempt()
 
     def forget_space(self) -> None:
         """Read the space anew on next use; the store may have been emptied."""
         self._space = None
 
+    def admit(self, embedder: Embedder) -> None:
+        """Use another embedder too, where the store's space is its own: it may be from any moment on."""
+        self._admitted = embedder
+
+    def prefer(self, embedder: Embedder) -> None:
+        """Use an embedder that was admitted as the configured one."""
+        self._admitted, self.embedder = self.embedder, embedder
+        self.forget_space()
+
+    async def close_embedders(self) -> None:
+        """Give back what the embedders hold."""
+        for embedder in (self.embedder, self._admitted):
+            if embedder is not None:
+                await on_loop(embedder.close())
+
+    def in_background(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do something on the process's loop until this is closed; once more at a time is not done."""
+        if self._background is None or self._background.done():
+            self._background = runtime.current().submit(work)
+        else:
+            work.close()
+
+    def _embedder_of(self, space: Space) -> Embedder:
+        """The embedder that a space belongs to, the configured one if to none."""
+        admitted, configured = self._admitted, self.embedder
+        if admitted is not None and (
+            configured is None or not _fits(space, configured.name, configured.dims)
+        ):
+            return admitted
+        assert configured is not None
+        return configured
+
     def _read_space(self) -> Space | None:
         with self.store().read() as tx:
             return spaces.active_space(tx)
 
-    def _claim_space(self, name: str, dims: int, background: Background) -> Space:
+    def _claim_space(self, measured: Measured) -> tuple[Space, bool]:
         with self.store().write() as tx:
-            return spaces.claim_space(tx, name, dims, background, self.clock())
+            made = (measured.name, measured.dims, measured.background, self.clock())
+            return spaces.claim_space(tx, *made), spaces.is_unfilled(tx)
+
+
+async def _on_loop_if_it_awaits(embedder: Embedder, work: Coroutine[Any, Any, T]) -> T:
+    return await on_loop(work) if getattr(embedder, "awaits", True) else await work
+
+
+def _fits(space: Space, name: str, dims: int | None) -> bool:
+    return space.name == name and dims in (None, space.dims)
 
 
 def _check_fit(space: Space, name: str, dims: int | None) -> None:
-    if space.name == name and dims in (None, space.dims):
+    if _fits(space, name, dims):
         return
     size = "unknown size" if dims is None else f"{dims} dimensions"
     raise EmbedderMismatchError(
         f"The store holds vectors of {space.name!r} ({space.dims} dimensions), but the embedder is {name!r}"
         f" ({size}).",
         details={"store": space.name, "store_dims": space.dims, "embedder": name, "dims": dims},
-        suggestion=f"Open the store with {space.name!r}; changing a store's model is what"
-        f" `mnemic reembed --to {name}` will do in a later version.",
+        suggestion=f"Open the store with {space.name!r}, or move it to the other: mnemic reembed --to {name}",
     )

@@ -254,6 +254,18 @@ class ChangeResult(TypedDict, total=False):
     would_delete: list[str]
 
 
+class ReembedResult(TypedDict, total=False):
+    """From which embedder to which a store was moved; versions `embedded`, and those the embedder refused."""
+
+    from_embedder: str | None
+    to_embedder: str
+    dims: int
+    embedded: int
+    failed: int
+    ms: float
+    notice: str
+
+
 class PurgeResult(TypedDict, total=False):
     """What a purge removed: rows by table, and whether the database's files are free of them too."""
 

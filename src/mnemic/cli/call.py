@@ -43,11 +43,11 @@ class Call:
         return {key: value for key, value in given.items() if value is not None}
 
     @contextmanager
-    def memory(self) -> Iterator[Memory]:
-        """The store, open as long as the block runs."""
+    def memory(self, **more: Any) -> Iterator[Memory]:
+        """The store, open as long as the block runs; `more` settings go before all others."""
         from mnemic.memory import Memory
 
-        with Memory(**self.settings) as memory:
+        with Memory(**{**self.settings, **more}) as memory:
             yield memory
 
     def show(self, result: T, for_people: Callable[[T], None]) -> None:

@@ -70,6 +70,26 @@ def check(
         raise typer.Exit(1)
 
 
+def reembed(
+    call: Call,
+    to: Annotated[
+        str | None, typer.Option("--to", metavar="NAME", help="The embedder; else the configured one.")
+    ] = None,
+) -> None:
+    """Move the store to another embedder, while it is in use.
+
+    Broken off, run it again: it goes on where it was. Programs that have the store open must be started anew
+    with the new embedder when it is done.
+    """
+    from mnemic import config
+    from mnemic.models.embed import best_installed
+
+    chosen = to or config.load(call.settings).embedder or best_installed()
+    with call.memory(embedder="none") as memory:
+        moved = memory.reembed(chosen, progress=_progress if sys.stderr.isatty() else None)
+    call.show(moved, show.moved)
+
+
 def _progress(what: str, done: int, total: int) -> None:
     typer.echo(f"\r{what}: {done:,} of {total:,}", err=True, nl=done == total)
 

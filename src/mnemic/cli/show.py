@@ -155,6 +155,17 @@ def added(result: shapes.AddResult) -> None:
     _notice(console, result)
 
 
+def moved(result: shapes.ReembedResult) -> None:
+    """From where to where, and how many texts were embedded."""
+    console = make_console()
+    old = result["from_embedder"]
+    way = "" if old in (None, result["to_embedder"]) else f" from {clean(str(old))}"
+    texts = count(result["embedded"], "text")
+    seconds = result["ms"] / 1000
+    console.print(f"Moved{way} to {clean(result['to_embedder'])}: {texts} embedded in {seconds:.1f} s.")
+    _notice(console, result)
+
+
 def purged(result: shapes.PurgeResult) -> None:
     """How many rows went, or would go, by table."""
     console = make_console()

@@ -67,12 +67,12 @@ class IndexCache:
                 held.enter_context(one.lock)
             yield
 
-    def fresh(self, states: Sequence[OwnerState]) -> list[Snapshot] | None:
-        """The snapshots of these owners, if all are loaded and exactly as far as the states say."""
+    def fresh(self, states: Sequence[OwnerState], space_id: int | None) -> list[Snapshot] | None:
+        """The snapshots of these owners, if all are loaded, in this space and exactly as far as the states say."""
         with self._lock:
             found = [self._indexes.get(state.id) for state in states]
             for state, index in zip(states, found, strict=True):
-                if index is None or index.seq != state.seq:
+                if index is None or (index.seq, index.space_id) != (state.seq, space_id):
                     return None
             for state in states:
                 self._indexes.move_to_end(state.id)
@@ -87,13 +87,14 @@ class IndexCache:
         with self._lock:
             index = self._take_out(state.id)
         with decoding("a memory's index rows"):
-            if index is None or not _catch_up(tx, index, state, space_id):
+            if index is None or index.space_id != space_id or not _catch_up(tx, index, state, space_id):
                 index = ScopeIndex(
                     state.owner,
                     loading.index_rows(tx, state.id, space_id),
                     loading.message_rows(tx, state.id),
                     loading.run_rows(tx, state.id),
                     state.seq,
+                    space_id,
                 )
         with self._lock:
             self._put(state.id, index)
@@ -135,7 +136,7 @@ def on_snapshots(
     """
     with store.read() as tx:
         states = _states(tx, scope, space_id)
-        snapshots = indexes.fresh(states)
+        snapshots = indexes.fresh(states, space_id)
         if snapshots is not None:
             return work(tx, states, snapshots)
     while True:

@@ -56,9 +56,11 @@ class ScopeIndex:
         messages: Iterable[MessageRow] = (),
         runs: Iterable[RunRow] = (),
         seq: int = 0,
+        space_id: int | None = None,
     ) -> None:
         self.owner = owner
         self.seq = seq
+        self.space_id = space_id
         self._rows = Columns(_ROW)
         self._messages = Columns(_MESSAGE)
         self._labels = Columns(_LABEL)
