@@ -30,8 +30,14 @@ INSERT = re.compile(r"^INSERT INTO (\w+) <(\d+)>\s*")
 
 def unowned(statement: str) -> list[str]:
     """The owned tables that a statement touches without an owner predicate."""
-    flat, groups = _flattened(" ".join(re.sub(r"'[^']*'", "''", statement).split()))
+    flat, groups = _flattened(" ".join(re.sub(r"'[^']*'", "''", _as_on_sqlite(statement)).split()))
     return _unowned_in(flat, groups, {})
+
+
+def _as_on_sqlite(statement: str) -> str:
+    """The statement with question marks where PostgreSQL's has named and typed parameters, and without locks."""
+    bound = re.sub(r"%\(\w+\)s(::[A-Z]+( COLLATE \"C\")?)?", "?", statement)
+    return re.sub(r" FOR (NO KEY UPDATE|UPDATE|KEY SHARE|SHARE)( OF \w+)?", "", bound)
 
 
 def _flattened(text: str) -> tuple[str, list[str]]:
@@ -132,6 +138,7 @@ BAD = [
     "DELETE FROM change",
     "DELETE FROM change WHERE change.seq = ?",
     "INSERT INTO terms (version_no, data) VALUES (?, ?)",
+    "SELECT version.text FROM version WHERE version.no = %(no)s::BIGINT FOR UPDATE",
     "INSERT INTO terms (owner_id, version_no, data) SELECT terms.owner_id, ?, terms.data FROM terms"
     " WHERE terms.version_no = ?",
 ]
@@ -147,6 +154,9 @@ GOOD = [
     "DELETE FROM change WHERE change.owner_id IN (SELECT owner.id FROM owner WHERE owner.tenant = ?)",
     "INSERT INTO terms (owner_id, version_no, data) VALUES (?, ?, ?)",
     "SELECT space.id FROM space WHERE space.state = ?",
+    "SELECT memory.no FROM memory WHERE memory.owner_id = %(owner)s::INTEGER AND"
+    " memory.uid = %(uid)s::VARCHAR FOR UPDATE",
+    "INSERT INTO terms (owner_id, version_no, data) VALUES (%(owner_id)s::INTEGER, %(no)s::BIGINT, %(data)s::BYTEA)",
 ]
 
 

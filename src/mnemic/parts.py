@@ -12,7 +12,7 @@ import numpy as np
 
 from . import runtime
 from .clock import Clock, now, zone
-from .config import Config, store_path
+from .config import Config, store_location
 from .errors import ConfigError, EmbedderError, EmbedderMismatchError, StoreClosedError
 from .models.embed import Embedder, open_embedder
 from .models.embed.background import measure_background
@@ -62,7 +62,7 @@ class Parts:
         self.embedder: Embedder | None = open_embedder(
             settings.embedder, ModelSettings(off_loop_model, on_loop)
         )
-        self._path = store_path(settings)
+        self._location = store_location(settings)
         self._store: Store | None = None
         self._space: Space | None = None
         self._closed = False
@@ -87,7 +87,7 @@ class Parts:
             if self._closed:
                 raise StoreClosedError("This memory was closed; open a new one.")
             if self._store is None:
-                self._store = Store(self._path)
+                self._store = Store(self._location)
                 if self._store.must_erase():
                     runtime.current().pool.submit(self._store.erase)
             return self._store

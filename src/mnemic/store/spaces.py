@@ -14,7 +14,12 @@ from . import schema as s
 from .sound import decoding
 
 _ACTIVE_ID = select(s.space.c.id).where(s.space.c.state == "active")
+_HELD = _ACTIVE_ID.with_for_update(read=True, key_share=True)
 _ACTIVE = select(s.space).where(s.space.c.state == "active")
+
+
+# A row that every store has, locked by who makes a space.
+_ONE_AT_A_TIME = select(s.meta.c.value).where(s.meta.c.key == "store_id").with_for_update()
 
 
 class SpaceChangedError(StoreError):
@@ -26,6 +31,15 @@ class SpaceChangedError(StoreError):
 def expect_space(tx: Connection, space_id: int | None) -> None:
     """Raise `SpaceChangedError` unless the active space is the one the caller embedded for."""
     if tx.execute(_ACTIVE_ID).scalar() != space_id:
+        raise SpaceChangedError("The store's embedding space changed during the call.")
+
+
+def hold_space(tx: Connection, space_id: int | None) -> None:
+    """Like `expect_space`, for one who writes vectors of it: nobody can remove it until the transaction ends.
+
+    Lock the owner first: who empties the store locks its owners, and then the space.
+    """
+    if space_id is not None and tx.execute(_HELD).scalar() != space_id:
         raise SpaceChangedError("The store's embedding space changed during the call.")
 
 
@@ -41,6 +55,7 @@ def active_space(tx: Connection) -> Space | None:
 
 def claim_space(tx: Connection, name: str, dims: int, background: Background, at: Instant) -> Space:
     """Make the active space, or find the one another process has made meanwhile."""
+    tx.execute(_ONE_AT_A_TIME)
     found = active_space(tx)
     if found is None:
         values = {
