@@ -149,7 +149,8 @@ class Store:
 
     def checkpoint(self) -> None:
         """Tidy up after writes; never needed for correctness."""
-        self._backend.checkpoint()
+        with self._typed_faults():
+            self._backend.checkpoint()
 
     @property
     def leftover(self) -> str | None:

@@ -7,7 +7,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -137,8 +137,8 @@ class Sqlite:
 
     def checkpoint(self) -> None:
         with self._tidying, gate.inside():
-            if not self._closed:
-                checkpoint(self._engine)
+            if not self._closed and self.path is not None:
+                checkpoint(self.path)
 
     def erase(self) -> bool:
         with self._alone, self._tidying, gate.inside():
@@ -168,14 +168,7 @@ def make_engine(path: Path | None) -> Engine:
     """An engine over the file at `path`, or over private memory when it is None."""
 
     def connect() -> sqlite3.Connection:
-        connection = sqlite3.connect(
-            ":memory:" if path is None else str(path),
-            timeout=BUSY_SECONDS,
-            check_same_thread=False,
-            isolation_level=None,
-        )
-        _set_up(connection, in_file=path is not None)
-        return connection
+        return _connected(path)
 
     if path is None:
         engine = create_engine("sqlite://", creator=connect, poolclass=StaticPool, hide_parameters=True)
@@ -191,6 +184,17 @@ def make_engine(path: Path | None) -> Engine:
         )
     event.listen(engine, "begin", _begin)
     return engine
+
+
+def _connected(path: Path | None) -> sqlite3.Connection:
+    connection = sqlite3.connect(
+        ":memory:" if path is None else str(path),
+        timeout=BUSY_SECONDS,
+        check_same_thread=False,
+        isolation_level=None,
+    )
+    _set_up(connection, in_file=path is not None)
+    return connection
 
 
 def _set_up(connection: sqlite3.Connection, *, in_file: bool) -> None:
@@ -251,11 +255,12 @@ def _begin_writing(raw: sqlite3.Connection) -> None:
         raw.execute(f"PRAGMA busy_timeout={int(BUSY_SECONDS * 1000)}")
 
 
-def checkpoint(engine: Engine) -> None:
-    """Move the write-ahead log into the file; readers and writers go on meanwhile."""
-    with engine.connect() as connection:
-        raw = connection.connection.driver_connection
-        assert isinstance(raw, sqlite3.Connection)
+def checkpoint(path: Path) -> None:
+    """Move the write-ahead log into the file; readers and writers go on meanwhile.
+
+    On a connection of its own: Ctrl-C can leave the lock of SQLAlchemy's pool with another thread for ever.
+    """
+    with closing(_connected(path)) as raw:
         raw.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
 
