@@ -7,11 +7,10 @@ import itertools
 import os
 import shutil
 import socket
-import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -20,7 +19,8 @@ import pytest
 
 from mnemic import Memory
 from mnemic.models.fakes import HashEmbedder
-from mnemic.store.schema import OWNED
+from mnemic.store.schema import OWNED, tables
+from raw_stores import PostgresServer, raw_connection
 
 
 def _is_local(address: Any) -> bool:
@@ -69,16 +69,41 @@ OTHER = [
 ]
 
 
-def tenant_rows(path: Path, tenant: str) -> dict[str, list[Any]]:
+# --- stores on both databases --------------------------------------------------------------------------------
+# A test that asks for `store`, or for what stands on it (`m`, `make_memory`, `row_counts`, `empty_store`,
+# `memory_with`), runs once on SQLite and once on PostgreSQL. One that also asks for `store_path`, because it works
+# on the file itself, or is marked `sqlite`, runs on SQLite only.
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "database" in metafunc.fixturenames:
+        on_file = "store_path" in metafunc.fixturenames or metafunc.definition.get_closest_marker("sqlite")
+        metafunc.parametrize("database", ["sqlite"] if on_file else ["sqlite", "postgres"], indirect=True)
+
+
+@pytest.fixture
+def database(request: pytest.FixtureRequest) -> str:
+    """The kind of database that the test's stores are in."""
+    return str(request.param)
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """A PostgreSQL server of the session's own."""
+    with PostgresServer() as running:
+        yield running
+
+
+def tenant_rows(store: str | Path, tenant: str) -> dict[str, list[Any]]:
     """Every row that a tenant has, bit for bit, with its owners' counters."""
-    mine = "(SELECT id FROM owner WHERE tenant = ?)"
-    with closing(sqlite3.connect(path)) as raw:
-        rows = {
-            name: raw.execute(f'SELECT * FROM "{name}" WHERE owner_id IN {mine} ORDER BY 1, 2', (tenant,))
-            for name in sorted(table.name for table in OWNED)
-        }
-        rows["owner"] = raw.execute("SELECT * FROM owner WHERE tenant = ? ORDER BY id", (tenant,))
-        return {name: found.fetchall() for name, found in rows.items()}
+    named = "SELECT id FROM owner WHERE tenant = :tenant"
+    queries = {
+        table.name: f'SELECT * FROM "{table.name}" WHERE owner_id IN ({named}) ORDER BY 1, 2'
+        for table in OWNED
+    }
+    queries["owner"] = "SELECT * FROM owner WHERE tenant = :tenant ORDER BY id"
+    with raw_connection(store) as raw:
+        return {name: raw.execute(query, {"tenant": tenant}) for name, query in sorted(queries.items())}
 
 
 @pytest.fixture(scope="session")
@@ -89,9 +114,17 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def add_bystanders(path: Path, embedder: Any) -> None:
+@pytest.fixture(scope="session")
+def shared_schema(postgres: PostgresServer) -> str:
+    """A store on PostgreSQL that holds a second tenant; tests leave it as they found it."""
+    url = postgres.url("shared")
+    add_bystanders(url, HashEmbedder())
+    return url
+
+
+def add_bystanders(store: str | Path, embedder: Any) -> None:
     """Store the second tenant."""
-    with Memory(str(path), tenant="other", embedder=embedder) as other:
+    with Memory(str(store), tenant="other", embedder=embedder) as other:
         for text, user in OTHER:
             other.add(text, user_id=user, infer=False, metadata={"price": 15, "user_id": "u1"})
 
@@ -101,23 +134,62 @@ def store_path(tmp_path: Path, template: Path) -> Iterator[Path]:
     """A store file that holds a second tenant, which must be unchanged when the test is over."""
     path = tmp_path / "notes.db"
     shutil.copyfile(template, path)
-    before = tenant_rows(path, "other")
+    with unchanged_bystanders(path):
+        yield path
+
+
+@pytest.fixture
+def store(database: str, request: pytest.FixtureRequest) -> Iterator[str]:
+    """Where a store is that holds a second tenant, which must be unchanged when the test is over."""
+    if database == "sqlite":
+        yield str(request.getfixturevalue("store_path"))
+        return
+    url = request.getfixturevalue("shared_schema")
+    with unchanged_bystanders(url):
+        yield url
+    remove_all_but(url, "other")
+
+
+@contextmanager
+def unchanged_bystanders(store: str | Path) -> Iterator[None]:
+    """Where nothing may happen to the second tenant."""
+    before = tenant_rows(store, "other")
     assert len(before["memory"]) == len(OTHER)
-    yield path
-    assert tenant_rows(path, "other") == before, "another tenant's data changed"
+    yield
+    assert tenant_rows(store, "other") == before, "another tenant's data changed"
+
+
+def remove_all_but(store: str, tenant: str) -> None:
+    """Delete the rows of all other tenants."""
+    kept = "(SELECT id FROM owner WHERE tenant = :tenant)"
+    with raw_connection(store) as raw:
+        for table in reversed([table for table in tables.sorted_tables if table in OWNED]):
+            raw.execute(f'DELETE FROM "{table.name}" WHERE owner_id NOT IN {kept}', {"tenant": tenant})
+        raw.execute("DELETE FROM owner WHERE tenant <> :tenant", {"tenant": tenant})
+
+
+@pytest.fixture
+def empty_store(database: str, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[str]:
+    """Where a store can be made that is the test's own."""
+    if database == "sqlite":
+        yield str(tmp_path / "own.db")
+        return
+    server: PostgresServer = request.getfixturevalue("postgres")
+    with server.schema() as url:
+        yield url
 
 
 MakeMemory = Callable[..., Memory]
 
 
 @pytest.fixture
-def make_memory(store_path: Path) -> Iterator[MakeMemory]:
+def make_memory(store: str) -> Iterator[MakeMemory]:
     """Opens memories on the test's store, with the hash embedder unless told otherwise, and closes them."""
     opened: list[Memory] = []
 
     def make(**settings: Any) -> Memory:
         settings.setdefault("embedder", HashEmbedder())
-        memory = Memory(str(store_path), **settings)
+        memory = Memory(store, **settings)
         opened.append(memory)
         return memory
 
@@ -127,23 +199,22 @@ def make_memory(store_path: Path) -> Iterator[MakeMemory]:
 
 
 @pytest.fixture
-def memory_with(tmp_path: Path) -> Iterator[MakeMemory]:
+def memory_with(empty_store: str) -> Iterator[MakeMemory]:
     """Opens memories with a given embedder on a store of their own, which holds a second tenant likewise."""
-    path = tmp_path / "own.db"
     opened: list[Memory] = []
     before: list[Any] = []
 
     def make(embedder: Any, **settings: Any) -> Memory:
         if not before:
-            add_bystanders(path, embedder)
-            before.append(tenant_rows(path, "other"))
-        opened.append(Memory(str(path), embedder=embedder, **settings))
+            add_bystanders(empty_store, embedder)
+            before.append(tenant_rows(empty_store, "other"))
+        opened.append(Memory(empty_store, embedder=embedder, **settings))
         return opened[-1]
 
     yield make
     for memory in opened:
         memory.close()
-    assert [tenant_rows(path, "other") for _ in before] == before, "another tenant's data changed"
+    assert [tenant_rows(empty_store, "other") for _ in before] == before, "another tenant's data changed"
 
 
 @pytest.fixture
@@ -163,15 +234,14 @@ RowCounts = Callable[[], dict[str, int]]
 
 
 @pytest.fixture
-def row_counts(store_path: Path) -> RowCounts:
+def row_counts(store: str) -> RowCounts:
     """How many rows each table of the test's store has, embedding spaces aside: they are no one's data."""
 
     def counts() -> dict[str, int]:
-        with closing(sqlite3.connect(store_path)) as raw:
-            names = [row[0] for row in raw.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        with raw_connection(store) as raw:
             return {
-                name: raw.execute(f'SELECT count(*) FROM "{name}"').fetchone()[0]
-                for name in names
+                name: raw.execute(f'SELECT count(*) FROM "{name}"')[0][0]
+                for name in tables.tables
                 if name != "space"
             }
 

@@ -9,7 +9,6 @@ import math
 from collections.abc import Callable
 from datetime import UTC, datetime
 from decimal import Decimal
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -494,8 +493,8 @@ def test_a_scope_error_is_a_validation_error_and_a_value_error(m: Memory) -> Non
     assert isinstance(caught.value, ValueError)
 
 
-def test_a_closed_memory_says_so(tmp_path: Path) -> None:
-    memory = Memory(str(tmp_path / "a.db"), embedder=HashEmbedder())
+def test_a_closed_memory_says_so(empty_store: str) -> None:
+    memory = Memory(empty_store, embedder=HashEmbedder())
     memory.close()
     memory.close()
     for verb, arguments in VALID.items():

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from mnemic import Memory
 from mnemic.models.fakes import HashEmbedder
 
 
-def test_an_update_after_another_process_has_made_the_store_anew(tmp_path: Path) -> None:
-    path = str(tmp_path / "m.db")
-    with Memory(path, embedder=HashEmbedder()) as one, Memory(path, embedder=HashEmbedder()) as other:
+def test_an_update_after_another_process_has_made_the_store_anew(empty_store: str) -> None:
+    with (
+        Memory(empty_store, embedder=HashEmbedder()) as one,
+        Memory(empty_store, embedder=HashEmbedder()) as other,
+    ):
         one.add(facts=["before"], user_id="u")
         other.reset()
         added = other.add(facts=["after"], user_id="u")["results"][0]["id"]

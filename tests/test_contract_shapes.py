@@ -232,9 +232,9 @@ def test_a_top_k_of_zero_is_legal_and_gives_nothing(m: Memory) -> None:
     ],
 )
 def test_bad_search_arguments_get_mem0s_words(m: Memory, arguments: dict[str, Any], words: str) -> None:
-    query = arguments.pop("query", "bees")
+    arguments = {"query": "bees", **arguments}
     with pytest.raises(ValueError, match=re.escape(words)):
-        m.search(query, user_id="ann", **arguments)
+        m.search(user_id="ann", **arguments)
 
 
 def test_rerank_without_a_reranker_is_a_notice(m: Memory) -> None:

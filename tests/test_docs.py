@@ -54,10 +54,13 @@ def test_pages_are_found() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=ids)
-def test_python_blocks_run(page: Path, tmp_path: Path) -> None:
+def test_python_blocks_run(page: Path, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     code = "\n\n".join(blocks(page, "python"))
+    environ = environment()
+    if "DATABASE_URL" in code:
+        environ["DATABASE_URL"] = request.getfixturevalue("postgres").url("docs")
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, env=environment()
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, env=environ
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == PROMISE.findall(code)
@@ -132,7 +135,7 @@ def test_every_setting_is_described() -> None:
 
 def test_config_files_as_shown_are_read(tmp_path: Path) -> None:
     path = tmp_path / "config.toml"
-    shown = blocks(DOCS / "configuration.md", "toml")
+    shown = [*blocks(DOCS / "configuration.md", "toml"), *blocks(DOCS / "postgres.md", "toml")]
     assert shown
     for text in shown:
         path.write_text(text, encoding="utf-8")

@@ -139,9 +139,9 @@ async def longest_gap(work: Callable[[], Any]) -> float:
 
 
 @pytest.mark.parametrize("kind", [SlowSync, SlowAsync])
-def test_a_slow_embedder_holds_up_no_loop(store_path: Path, kind: type[Slow]) -> None:
+def test_a_slow_embedder_holds_up_no_loop(store: str, kind: type[Slow]) -> None:
     async def measure() -> tuple[float, float]:
-        async with AsyncMemory(str(store_path), embedder=kind()) as m:
+        async with AsyncMemory(store, embedder=kind()) as m:
 
             async def work() -> None:
                 await asyncio.gather(*(m.add(f"fact {i}", user_id="u1", infer=False) for i in range(20)))
@@ -168,8 +168,8 @@ def test_many_calls_start_no_more_threads(m: Memory) -> None:
     assert threading.active_count() <= before + 2
 
 
-def test_one_async_memory_serves_several_loops_one_after_another(store_path: Path) -> None:
-    m = AsyncMemory(str(store_path), embedder=SlowAsync())
+def test_one_async_memory_serves_several_loops_one_after_another(store: str) -> None:
+    m = AsyncMemory(store, embedder=SlowAsync())
     Slow.pause, pause = 0.0, Slow.pause
     try:
         for i in range(3):
@@ -214,15 +214,15 @@ class ContextualAsync(Contextual):
 
 
 @pytest.mark.parametrize("kind", [Contextual, ContextualAsync])
-def test_context_variables_reach_the_users_embedder(store_path: Path, kind: type[Contextual]) -> None:
+def test_context_variables_reach_the_users_embedder(store: str, kind: type[Contextual]) -> None:
     embedder = kind()
-    with Memory(str(store_path), embedder=embedder) as m:
+    with Memory(store, embedder=embedder) as m:
         REQUEST.set("blocking")
         m.add("hi", user_id="u1", infer=False)
     assert embedder.seen == ["blocking"]
 
     async def use() -> None:
-        async with AsyncMemory(str(store_path), embedder=embedder) as m:
+        async with AsyncMemory(store, embedder=embedder) as m:
             REQUEST.set("awaited")
             await m.search("hi", user_id="u1")
 
@@ -258,9 +258,9 @@ class WaitingAsync(Waiting):
 @pytest.mark.parametrize("kind", [WaitingSync, WaitingAsync])
 @pytest.mark.parametrize("verb", ["add", "update"])
 def test_cancelling_before_the_commit_stores_nothing(
-    store_path: Path, row_counts: RowCounts, kind: type[Waiting], verb: str
+    store: str, row_counts: RowCounts, kind: type[Waiting], verb: str
 ) -> None:
-    with Memory(str(store_path), embedder=HashEmbedder()) as plain:
+    with Memory(store, embedder=HashEmbedder()) as plain:
         [known] = plain.add("known", user_id="u1", infer=False)["results"]
     embedder = kind()
     calls: dict[str, Any] = {
@@ -269,7 +269,7 @@ def test_cancelling_before_the_commit_stores_nothing(
     }
 
     async def use() -> None:
-        async with AsyncMemory(str(store_path), embedder=embedder) as m:
+        async with AsyncMemory(store, embedder=embedder) as m:
             call = asyncio.ensure_future(calls[verb](m))
             while not embedder.called.is_set():
                 await asyncio.sleep(0.005)
@@ -299,11 +299,17 @@ with Memory(sys.argv[1], embedder=HashEmbedder()) as m:
 """
 
 
-def test_processes_on_one_file_lose_nothing_and_never_lock(store_path: Path, m: Memory) -> None:
+def refuse_damage(store: str) -> None:
+    """Let SQLite look for damage itself; a PostgreSQL server looks after its files."""
+    if "://" not in store:
+        with closing(sqlite3.connect(store)) as raw:
+            assert raw.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+            assert raw.execute("PRAGMA foreign_key_check").fetchall() == []
+
+
+def test_processes_on_one_store_lose_nothing_and_never_lock(store: str, m: Memory) -> None:
     writers = [
-        subprocess.Popen(
-            [sys.executable, "-c", WRITER, str(store_path), str(n)], stderr=subprocess.PIPE, text=True
-        )
+        subprocess.Popen([sys.executable, "-c", WRITER, store, str(n)], stderr=subprocess.PIPE, text=True)
         for n in range(3)
     ]
     seen = 0
@@ -316,9 +322,7 @@ def test_processes_on_one_file_lose_nothing_and_never_lock(store_path: Path, m: 
     assert [writer.returncode for writer in writers] == [0, 0, 0], faults
     assert m.get_all(user_id="u1")["total"] == 60
     assert len(m.search("process says", user_id="u1", top_k=100)["results"]) == 60
-    with closing(sqlite3.connect(store_path)) as raw:
-        assert raw.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-        assert raw.execute("PRAGMA foreign_key_check").fetchall() == []
+    refuse_damage(store)
 
 
 FORK = """
@@ -345,11 +349,10 @@ m.close()
 """
 
 
-def test_a_forked_child_and_its_parent_both_go_on(store_path: Path, run_python: RunPython) -> None:
-    said = json.loads(run_python(FORK, store_path))
+def test_a_forked_child_and_its_parent_both_go_on(store: str, run_python: RunPython) -> None:
+    said = json.loads(run_python(FORK, store))
     assert said == ["said after the child", "said before the fork", "said by the child", "said by the parent"]
-    with closing(sqlite3.connect(store_path)) as raw:
-        assert raw.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    refuse_damage(store)
 
 
 FORK_MID_WRITE = """
@@ -387,8 +390,8 @@ os._exit(0)
 """
 
 
-def test_a_child_forked_during_a_write_can_write(store_path: Path, run_python: RunPython) -> None:
-    assert run_python(FORK_MID_WRITE, store_path).split() == ["0"]
+def test_a_child_forked_during_a_write_can_write(store: str, run_python: RunPython) -> None:
+    assert run_python(FORK_MID_WRITE, store).split() == ["0"]
 
 
 KILLED = """
@@ -408,8 +411,8 @@ m.add("die", user_id="u1", infer=False)
 """
 
 
-def test_what_was_acknowledged_survives_a_kill(store_path: Path, m: Memory) -> None:
-    done = subprocess.run([sys.executable, "-c", KILLED, str(store_path)], check=False, timeout=60)
+def test_what_was_acknowledged_survives_a_kill(store: str, m: Memory) -> None:
+    done = subprocess.run([sys.executable, "-c", KILLED, store], check=False, timeout=60)
     assert done.returncode < 0
     assert [i["memory"] for i in m.get_all(user_id="u1")["results"]] == ["kept"]
     assert m.search("kept", user_id="u1")["results"][0]["score"] == pytest.approx(1, abs=0.1)
@@ -419,16 +422,16 @@ def test_what_was_acknowledged_survives_a_kill(store_path: Path, m: Memory) -> N
 
 
 @pytest.fixture
-def one(tmp_path: Path) -> Iterator[Memory]:
+def one(empty_store: str) -> Iterator[Memory]:
     """A memory on a store that holds no second tenant, so that a reset empties it."""
-    with Memory(str(tmp_path / "shared.db"), embedder=HashEmbedder()) as m:
+    with Memory(empty_store, embedder=HashEmbedder()) as m:
         yield m
 
 
 @pytest.fixture
-def two(tmp_path: Path, one: Memory) -> Iterator[Memory]:
-    """Another memory on the same file."""
-    with Memory(str(tmp_path / "shared.db"), embedder=HashEmbedder()) as m:
+def two(empty_store: str, one: Memory) -> Iterator[Memory]:
+    """Another memory on the same store."""
+    with Memory(empty_store, embedder=HashEmbedder()) as m:
         yield m
 
 
@@ -469,9 +472,7 @@ def test_a_long_query_holds_up_no_other_call(memory_with: MakeMemory) -> None:
     assert max(waits) < took / 2
 
 
-def test_an_embedder_may_use_a_blocking_memory(
-    store_path: Path, tmp_path: Path, run_python: RunPython
-) -> None:
+def test_an_embedder_may_use_a_blocking_memory(store: str, tmp_path: Path, run_python: RunPython) -> None:
     script = """
 import os, sys, time
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -494,4 +495,4 @@ calls = [pool.submit(m.add, f"text {i}", user_id="u1", infer=False) for i in ran
 print(len(wait(calls, timeout=5).done), flush=True)
 os._exit(0)
 """
-    assert run_python(script, store_path, tmp_path / "cache.db").split() == ["8"]
+    assert run_python(script, store, tmp_path / "cache.db").split() == ["8"]

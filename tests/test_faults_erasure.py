@@ -304,7 +304,7 @@ def test_a_scoped_memory_purges_within_its_ids(m: Memory) -> None:
 def test_a_reader_of_an_older_state_is_waited_for_and_then_told_of(
     store_path: Path, make_memory: MakeMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mnemic.store.database.ERASE_SECONDS", 0.2)
+    monkeypatch.setattr("mnemic.store.sqlite.ERASE_SECONDS", 0.2)
     m = make_memory()
     use(m, "u1", TOKEN)
     with closing(sqlite3.connect(store_path, isolation_level=None)) as reader:

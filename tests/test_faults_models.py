@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +14,7 @@ from conftest import MakeMemory, RowCounts
 from mnemic import AsyncMemory, EmbedderError, EmbedderMismatchError, Memory, ModelTimeoutError
 from mnemic.models.embed import EmbedderConfig
 from mnemic.models.fakes import Fault, FaultyEmbedder, HashEmbedder, ScriptedServer, ServerFaults
+from raw_stores import raw_connection
 
 NOTE = " ".join(f"word{i}" for i in range(399)) + " marzipan"
 
@@ -30,18 +29,18 @@ def test_the_size_of_vectors_is_measured_and_never_set(memory_with: MakeMemory) 
     assert m.stats()["embedder"] == {"name": "fake:hash-7", "dims": 7}
 
 
-def test_another_embedder_is_refused_at_the_door(store_path: Path, row_counts: RowCounts) -> None:
+def test_another_embedder_is_refused_at_the_door(store: str, row_counts: RowCounts) -> None:
     before = row_counts()
     with pytest.raises(EmbedderMismatchError) as caught:
-        Memory(str(store_path), embedder=HashEmbedder(9))
+        Memory(store, embedder=HashEmbedder(9))
     for told in ("fake:hash-64", "64", "fake:hash-9", "9", "mnemic reembed"):
         assert told in str(caught.value)
     assert row_counts() == before
 
 
-def test_an_embedder_of_the_same_name_and_another_size_is_refused(store_path: Path) -> None:
+def test_an_embedder_of_the_same_name_and_another_size_is_refused(store: str) -> None:
     with pytest.raises(EmbedderMismatchError, match=r"64 dimensions.*9 dimensions"):
-        Memory(str(store_path), embedder=HashEmbedder(9, name="fake:hash-64"))
+        Memory(store, embedder=HashEmbedder(9, name="fake:hash-64"))
 
 
 def test_a_store_goes_on_without_the_embedder_it_had(make_memory: MakeMemory) -> None:
@@ -53,11 +52,10 @@ def test_a_store_goes_on_without_the_embedder_it_had(make_memory: MakeMemory) ->
     assert len(with_vectors.search("keep", user_id="u1")["results"]) == 2
 
 
-def test_a_store_without_vectors_takes_an_embedder_later(tmp_path: Path) -> None:
-    path = str(tmp_path / "own.db")
-    with Memory(path, embedder="none") as bare:
+def test_a_store_without_vectors_takes_an_embedder_later(empty_store: str) -> None:
+    with Memory(empty_store, embedder="none") as bare:
         bare.add("I keep bees", user_id="u1", infer=False)
-    with Memory(path, embedder=HashEmbedder()) as m:
+    with Memory(empty_store, embedder=HashEmbedder()) as m:
         m.add("I keep hens", user_id="u1", infer=False)
         assert len(m.search("keep", user_id="u1")["results"]) == 2
 
@@ -88,9 +86,9 @@ def test_a_note_too_long_for_the_server_is_kept_whole_and_found(
     assert [r["id"] for r in m.search("marzipan", user_id="u1")["results"]] == [added["id"]]
 
 
-def test_a_fresh_store_needs_few_requests_for_a_long_note(tmp_path: Path, server: ScriptedServer) -> None:
+def test_a_fresh_store_needs_few_requests_for_a_long_note(empty_store: str, server: ScriptedServer) -> None:
     server.faults = ServerFaults(refused_fields=frozenset({"dimensions"}), max_words=100)
-    with Memory(str(tmp_path / "own.db"), embedder=at(server)) as m:
+    with Memory(empty_store, embedder=at(server)) as m:
         m.add(NOTE, user_id="u1", infer=False)
         assert len(server.requests) <= 6
 
@@ -240,11 +238,11 @@ WRONG = [Fault.RAISE, Fault.TOO_FEW, Fault.NAN, Fault.WRONG_DIMS]
 
 @pytest.mark.parametrize("fault", WRONG)
 def test_a_wrong_reply_fails_the_add_and_stores_nothing(
-    store_path: Path, row_counts: RowCounts, fault: Fault
+    store: str, row_counts: RowCounts, fault: Fault
 ) -> None:
     before = row_counts()
     embedder = FaultyEmbedder(HashEmbedder(), {"poison": fault})
-    with Memory(str(store_path), embedder=embedder) as m:
+    with Memory(store, embedder=embedder) as m:
         turns = [{"role": "user", "content": text} for text in ("poison", "more poison", "poison again")]
         with pytest.raises(EmbedderError):
             m.add(turns, user_id="u1", infer=False)
@@ -253,11 +251,9 @@ def test_a_wrong_reply_fails_the_add_and_stores_nothing(
 
 
 @pytest.mark.parametrize("fault", WRONG)
-def test_a_wrong_reply_fails_update_and_search_alike(
-    store_path: Path, row_counts: RowCounts, fault: Fault
-) -> None:
+def test_a_wrong_reply_fails_update_and_search_alike(store: str, row_counts: RowCounts, fault: Fault) -> None:
     embedder = FaultyEmbedder(HashEmbedder(), {"poison": fault})
-    with Memory(str(store_path), embedder=embedder) as m:
+    with Memory(store, embedder=embedder) as m:
         [added] = m.add("fine", user_id="u1", infer=False)["results"]
         before = row_counts()
         with pytest.raises(EmbedderError):
@@ -269,13 +265,13 @@ def test_a_wrong_reply_fails_update_and_search_alike(
         assert len(m.search("fine", user_id="u1")["results"]) == 1
 
 
-def test_the_users_own_exception_passes_through_unchanged(store_path: Path, row_counts: RowCounts) -> None:
+def test_the_users_own_exception_passes_through_unchanged(store: str, row_counts: RowCounts) -> None:
     class OutOfQuota(RuntimeError):
         pass
 
     before = row_counts()
     mine = OutOfQuota("mine")
-    with Memory(str(store_path), embedder=FaultyEmbedder(HashEmbedder(), {"poison": mine})) as m:
+    with Memory(store, embedder=FaultyEmbedder(HashEmbedder(), {"poison": mine})) as m:
         with pytest.raises(OutOfQuota) as caught:
             m.add("poison", user_id="u1", infer=False)
         assert caught.value is mine
@@ -301,9 +297,9 @@ def test_a_users_function_may_return_any_array(memory_with: MakeMemory, rows: An
     assert m.search("bees", user_id="u1")["results"]
 
 
-def test_every_stored_vector_is_float32_of_length_one(store_path: Path, m: Memory) -> None:
+def test_every_stored_vector_is_float32_of_length_one(store: str, m: Memory) -> None:
     m.add(facts=["I keep bees", "я держу пчёл", "養蜂をしています"], user_id="u1")
-    with closing(sqlite3.connect(store_path)) as raw:
+    with raw_connection(store) as raw:
         for (data,) in raw.execute("SELECT data FROM vector"):
             vector = np.frombuffer(data, dtype="<f4")
             assert vector.shape == (64,)
@@ -320,14 +316,13 @@ class Toy:
         return np.ones((len(texts), self._dims), dtype=np.float32) + np.arange(self._dims)
 
 
-def test_vectors_of_another_size_never_get_into_the_store(tmp_path: Path) -> None:
-    path = tmp_path / "a.db"
-    with Memory(str(path), embedder=Toy(7)) as m:
+def test_vectors_of_another_size_never_get_into_the_store(empty_store: str) -> None:
+    with Memory(empty_store, embedder=Toy(7)) as m:
         m.add("seven", user_id="u1", infer=False)
     with (
-        Memory(str(path), embedder=Toy(9)) as m,
+        Memory(empty_store, embedder=Toy(9)) as m,
         pytest.raises(EmbedderMismatchError, match=r"7 dimensions.*9 dimensions"),
     ):
         m.add("nine", user_id="u1", infer=False)
-    with closing(sqlite3.connect(path)) as raw:
-        assert raw.execute("SELECT DISTINCT length(data) FROM vector").fetchall() == [(28,)]
+    with raw_connection(empty_store) as raw:
+        assert raw.execute("SELECT DISTINCT length(data) FROM vector") == [(28,)]

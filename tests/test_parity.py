@@ -316,9 +316,9 @@ def test_the_async_face_awaits_every_verb(tmp_path: Path) -> None:
     assert not (tmp_path / "own.db").exists(), "making an instance opened the store"
 
 
-def test_a_scoped_async_memory_is_bound_too(store_path: Path) -> None:
+def test_a_scoped_async_memory_is_bound_too(store: str) -> None:
     async def use() -> None:
-        async with AsyncMemory(str(store_path), embedder="none") as m:
+        async with AsyncMemory(store, embedder="none") as m:
             await m.add("mine", user_id="me", infer=False)
             await m.add("yours", user_id="you", infer=False)
             bound = m.scoped(user_id="me")

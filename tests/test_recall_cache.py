@@ -16,6 +16,7 @@ from mnemic.models.fakes import HashEmbedder
 from mnemic.recall.cache import IndexCache
 from mnemic.recall.index import ScopeIndex
 from mnemic.records import Owner, OwnerState
+from raw_stores import raw_connection
 
 
 def texts(found: Any) -> set[str]:
@@ -31,8 +32,8 @@ def test_a_run_that_was_deleted_finds_nothing_of_what_others_said_too(m: Memory)
     assert texts(m.search("tea", user_id="u", run_id="r2")) == {"Ann drinks tea 🍵"}
 
 
-def test_owners_whose_indexes_exceed_the_budget_together_are_searched_together(tmp_path: Path) -> None:
-    with Memory(str(tmp_path / "m.db"), embedder=HashEmbedder(512), index_mb=1) as m:
+def test_owners_whose_indexes_exceed_the_budget_together_are_searched_together(empty_store: str) -> None:
+    with Memory(empty_store, embedder=HashEmbedder(512), index_mb=1) as m:
         for user in ("a", "b"):
             m.add(facts=[f"{user} drinks tea {i}" for i in range(300)], user_id=user)
         both = {"user_id": {"in": ["a", "b"]}}
@@ -41,8 +42,8 @@ def test_owners_whose_indexes_exceed_the_budget_together_are_searched_together(t
             assert len(found) == 600
 
 
-def test_what_is_half_taken_in_is_not_seen(store_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with Memory(str(store_path), embedder="none") as m:
+def test_what_is_half_taken_in_is_not_seen(store: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Memory(store, embedder="none") as m:
         added = m.add(facts=["tea before"], user_id="u")["results"][0]["id"]
         m.search("tea", user_id="u")
         m.update(added, "tea after")
@@ -70,14 +71,13 @@ def test_what_is_half_taken_in_is_not_seen(store_path: Path, monkeypatch: pytest
     assert found == [{"tea after"}] * 2
 
 
-def test_damage_met_while_catching_up_is_told_every_time(store_path: Path) -> None:
-    with Memory(str(store_path), embedder=HashEmbedder()) as m:
+def test_damage_met_while_catching_up_is_told_every_time(store: str) -> None:
+    with Memory(store, embedder=HashEmbedder()) as m:
         m.add(facts=["tea one"], user_id="u")
         m.search("tea", user_id="u")
         m.add(facts=[{"text": "tea two", "categories": ["drinks"]}], user_id="u")
-        with closing(sqlite3.connect(store_path)) as other:
+        with raw_connection(store) as other:
             other.execute("UPDATE version SET categories = '[broken' WHERE text = 'tea two'")
-            other.commit()
         for _ in range(2):
             with pytest.raises(StoreFormatError):
                 m.search("tea", user_id="u")
@@ -110,11 +110,11 @@ def test_terms_of_a_wrong_length_are_damage(store_path: Path) -> None:
             m.search("tea", user_id="u")
 
 
-def test_a_small_owner_does_not_wait_for_anothers_index(store_path: Path) -> None:
-    with Memory(str(store_path), embedder="none") as m:
+def test_a_small_owner_does_not_wait_for_anothers_index(store: str) -> None:
+    with Memory(store, embedder="none") as m:
         m.add(facts=["tea of big"], user_id="big")
         m.add(facts=["tea of small"], user_id="small")
-        indexes, big = m._engine._parts.indexes, OwnerState(owner_id(store_path, "big"), 0, Owner("default"))
+        indexes, big = m._engine._parts.indexes, OwnerState(owner_id(store, "big"), 0, Owner("default"))
         found: list[set[str]] = []
         with indexes.locked([big]):
             waiting = threading.Thread(target=lambda: found.append(texts(m.search("tea", user_id="big"))))
@@ -125,7 +125,7 @@ def test_a_small_owner_does_not_wait_for_anothers_index(store_path: Path) -> Non
         assert found == [{"tea of big"}]
 
 
-def owner_id(path: Path, user: str) -> int:
-    with closing(sqlite3.connect(path)) as raw:
-        query = "SELECT id FROM owner WHERE user_id = ? AND tenant = 'default'"
-        return int(raw.execute(query, (user,)).fetchone()[0])
+def owner_id(store: str, user: str) -> int:
+    with raw_connection(store) as raw:
+        query = "SELECT id FROM owner WHERE user_id = :user AND tenant = 'default'"
+        return int(raw.execute(query, {"user": user})[0][0])

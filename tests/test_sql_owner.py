@@ -35,8 +35,14 @@ INSERT = re.compile(r"^INSERT INTO (\w+) <(\d+)>\s*")
 
 def unowned(statement: str) -> list[str]:
     """The owned tables that a statement touches without an owner predicate."""
-    flat, groups = _flattened(" ".join(re.sub(r"'[^']*'", "''", statement).split()))
+    flat, groups = _flattened(" ".join(re.sub(r"'[^']*'", "''", _as_on_sqlite(statement)).split()))
     return _unowned_in(flat, groups, {})
+
+
+def _as_on_sqlite(statement: str) -> str:
+    """The statement with question marks where PostgreSQL's has named and typed parameters, and without locks."""
+    bound = re.sub(r"%\(\w+\)s(::[A-Z]+( COLLATE \"C\")?)?", "?", statement)
+    return re.sub(r" FOR (NO KEY UPDATE|UPDATE|KEY SHARE|SHARE)( OF \w+)?", "", bound)
 
 
 def _flattened(text: str) -> tuple[str, list[str]]:
@@ -147,6 +153,7 @@ BAD = [
     " WHERE version.no = terms.version_no))",
     "DELETE FROM change WHERE change.seq = ?",
     "INSERT INTO terms (version_no, data) VALUES (?, ?)",
+    "SELECT version.text FROM version WHERE version.no = %(no)s::BIGINT FOR UPDATE",
     "INSERT INTO terms (owner_id, version_no, data) SELECT terms.owner_id, ?, terms.data FROM terms"
     " WHERE terms.version_no = ?",
 ]
@@ -167,6 +174,9 @@ GOOD = [
     "DELETE FROM terms WHERE (terms.owner_id NOT IN (SELECT owner.id FROM owner))",
     "DELETE FROM terms WHERE terms.owner_id = ? AND NOT (EXISTS (SELECT version.no FROM version"
     " WHERE version.owner_id = terms.owner_id AND version.no = terms.version_no))",
+    "SELECT memory.no FROM memory WHERE memory.owner_id = %(owner)s::INTEGER AND"
+    " memory.uid = %(uid)s::VARCHAR FOR UPDATE",
+    "INSERT INTO terms (owner_id, version_no, data) VALUES (%(owner_id)s::INTEGER, %(no)s::BIGINT, %(data)s::BYTEA)",
 ]
 
 

@@ -26,6 +26,7 @@ from .errors import (
     StoreFormatError,
     StoreFullError,
     StoreReadOnlyError,
+    StoreUnavailableError,
     ValidationError,
 )
 
@@ -59,6 +60,7 @@ __all__ = [
     "StoreFormatError",
     "StoreFullError",
     "StoreReadOnlyError",
+    "StoreUnavailableError",
     "ValidationError",
     "__version__",
 ]

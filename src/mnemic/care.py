@@ -44,7 +44,7 @@ class Care(Bound):
             store = self._parts.store()
             with store.read() as tx:
                 counts = reading.counts(tx, scope, now)
-            return {**counts, "store": str(store.path or ":memory:"), "bytes": store.size()}
+            return {**counts, "store": store.name, "bytes": store.size()}
 
         model = None if space is None else {"name": space.name, "dims": space.dims}
         return {**await off_loop(work), "embedder": model}
@@ -111,7 +111,8 @@ class Care(Bound):
         erased from file, log and free pages too. dry_run: only count.
 
         Returns `removed`, rows by table, and `bytes_erased`, which is False with a `notice` where others still
-        read an older state. Raises `NotFoundError`, and `ScopeError` without a memory_id and any id.
+        read an older state, and always on PostgreSQL, whose files are not a client's to rewrite. Raises
+        `NotFoundError`, and `ScopeError` without a memory_id and any id.
         """
         ids, act = self._ids(user_id, agent_id, app_id, run_id), self._act(actor, reason)
         checks.check_flag(dry_run, "dry_run")
@@ -228,12 +229,13 @@ def purged(store: Store, remove: Callable[[Connection], Removed], *, dry_run: bo
                 raise _Counted
     except _Counted:
         return {"message": "Nothing was removed.", "would_remove": dict(removed)}
-    erased = store.erase()
+    waiting = "Others still read an older state; the bytes go when the store is next opened."
+    notice = store.leftover if store.erase() else waiting
     result = shapes.PurgeResult(
-        message="Removed for good.", removed=dict(sorted(removed.items())), bytes_erased=erased
+        message="Removed for good.", removed=dict(sorted(removed.items())), bytes_erased=notice is None
     )
-    if not erased:
-        result["notice"] = "Others still read an older state; the bytes go when the store is next opened."
+    if notice is not None:
+        result["notice"] = notice
     return result
 
 

@@ -35,7 +35,7 @@ def shown(value: Any) -> str:
 
 def masked_url(url: str) -> str:
     """An address for messages and logs: without user, password and query, any of which may be a secret."""
-    return re.sub(r"\?.*", "?***", re.sub(r"//[^/@]*@", "//***@", url))
+    return re.sub(r"(?s)\?.*", "?***", re.sub(r"(?s)//.*@", "//***@", url))
 
 
 def _wrong(field: str, wanted: str, value: Any) -> ValidationError:

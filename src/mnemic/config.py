@@ -18,6 +18,7 @@ from .errors import ConfigError, nearest
 
 ENV_PREFIX = "MNEMIC_"
 IN_MEMORY = ":memory:"
+POSTGRES_URL = re.compile(r"postgres(?:ql)?://")
 # How the names of settings end whose values are never shown.
 SECRET = re.compile(r"(?:key|secret|token|password)\Z", re.IGNORECASE)
 
@@ -33,8 +34,9 @@ FOREIGN_KEYS = {
 class Config:
     """All settings of one `Memory`.
 
-    store: a file path, ":memory:", or None for `memory.db` in the data directory. tenant: whose data this
-    instance may touch at all. embedder, llm: a name, a mapping of settings, or an object (see `models`).
+    store: a file path, ":memory:", a `postgresql://` URL, or None for `memory.db` in the data directory.
+    tenant: whose data this instance may touch at all. embedder, llm: a name, a mapping of settings, or an
+    object (see `models`).
     timezone: IANA name in which naive times and days are read; None is UTC. index_mb: memory that search
     indexes may hold, in MiB. sources: where each given value came from ("argument", "env", "file").
     """
@@ -61,10 +63,12 @@ def data_directory(environ: Mapping[str, str] = os.environ) -> Path:
     return user_data_path("mnemic", appauthor=False)
 
 
-def store_path(settings: Config) -> Path | None:
-    """The store's file, absolute; None for one in memory."""
+def store_location(settings: Config) -> Path | str | None:
+    """Where the store is: a file, absolute, the URL of a PostgreSQL database, or None for memory."""
     if settings.store == IN_MEMORY:
         return None
+    if settings.store is not None and POSTGRES_URL.match(settings.store):
+        return settings.store
     if settings.store is None:
         return (data_directory() / "memory.db").absolute()
     try:
@@ -101,7 +105,7 @@ def shown_settings(config: Config) -> list[tuple[str, str, str]]:
     for key in KEYS:
         value = getattr(config, key)
         if value is None and key == "store":
-            value = store_path(config)
+            value = store_location(config)
         elif value is None:
             value = {"embedder": best_installed(), "timezone": "UTC"}.get(key)
         rows.append((key, _masked(value), config.sources.get(key, "default")))
@@ -109,6 +113,8 @@ def shown_settings(config: Config) -> list[tuple[str, str, str]]:
 
 
 def _masked(value: Any) -> str:
+    if isinstance(value, str) and "://" in value:
+        return masked_url(value)
     if isinstance(value, Mapping):
         return str({key: _masked_setting(str(key), inner) for key, inner in value.items()})
     return str(value)
@@ -192,11 +198,14 @@ def _check(values: Mapping[str, Any]) -> None:
         if value is not None and not (isinstance(value, str) and value.strip()):
             raise ConfigError(f"{key} must be a non-empty string, not {shown(value)}.")
         if value is not None and UNSTORABLE.search(value):
-            raise ConfigError(f"{key} = {shown(value)} holds NUL or half a surrogate pair.")
+            raise ConfigError(f"{key} = {shown(masked_url(value))} holds NUL or half a surrogate pair.")
     size = values.get("index_mb", 1)
     if isinstance(size, bool) or not isinstance(size, int) or size < 1:
         raise ConfigError(f"index_mb must be a whole number of MiB from 1 on, not {shown(size)}.")
     store = values.get("store")
-    if store is not None and "://" in store:
+    if store is not None and "://" in store and not POSTGRES_URL.match(store):
         scheme = store.partition("://")[0]
-        raise ConfigError(f"store has the scheme {scheme!r}; accepted are a file path and ':memory:'.")
+        raise ConfigError(
+            f"store has the scheme {scheme!r}; accepted are a file path, ':memory:' and a URL that begins with"
+            " postgresql:// or postgres://."
+        )

@@ -132,9 +132,18 @@ class StoreFullError(StoreError):
 
 
 class StoreReadOnlyError(StoreError):
-    """The file or its directory cannot be written."""
+    """The file or its directory cannot be written, or the database role may not."""
 
     default_code = "DB_READ_ONLY"
+
+
+class StoreUnavailableError(StoreError):
+    """The database server cannot be reached, refuses the login, or went away during the call.
+
+    Nothing was written, unless the message says that the connection ended in the middle of a commit.
+    """
+
+    default_code = "DB_UNAVAILABLE"
 
 
 class StoreFormatError(StoreError):

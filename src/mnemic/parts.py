@@ -16,7 +16,7 @@ import numpy as np
 
 from . import runtime
 from .clock import Clock, now, zone
-from .config import Config, store_path
+from .config import Config, store_location
 from .errors import ConfigError, EmbedderError, EmbedderMismatchError, StoreBusyError, StoreClosedError
 from .models.embed import Embedder, open_embedder
 from .models.embed.background import measure_background
@@ -85,7 +85,7 @@ class Parts:
         self.clock = clock
         self.tz: tzinfo = zone(settings.timezone)
         self.embedder: Embedder | None = open_embedder(settings.embedder, MODEL_SETTINGS)
-        self._path = store_path(settings)
+        self._location = store_location(settings)
         self._store: Store | None = None
         self._space: Space | None = None
         self._admitted: Embedder | None = None
@@ -114,7 +114,7 @@ class Parts:
             if self._closed:
                 raise StoreClosedError("This memory was closed; open a new one.")
             if self._store is None:
-                self._store = Store(self._path)
+                self._store = Store(self._location)
                 if self._store.must_erase():
                     runtime.current().pool.submit(self._store.erase)
             return self._store

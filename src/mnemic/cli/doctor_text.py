@@ -84,7 +84,8 @@ def _store(found: Database) -> Iterator[str]:
         )
     if not found.exists:
         return
-    yield f"{_size(found.bytes)}, and {_size(found.wal_bytes)} in its write-ahead log"
+    log = f", and {_size(found.wal_bytes)} in its write-ahead log" if found.wal_bytes is not None else ""
+    yield f"{_size(found.bytes)}{log}"
     if found.counts is not None:
         counts = found.counts
         yield (

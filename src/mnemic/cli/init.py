@@ -16,7 +16,8 @@ FILE = """\
 # What is set by an argument, an option or a variable of the environment (MNEMIC_STORE, MNEMIC_EMBEDDER_MODEL)
 # goes before this file. `mnemic config show` tells what is in force and why, `mnemic doctor` whether it works.
 
-# The file that holds everything; ":memory:" keeps nothing.
+# The file that holds everything; ":memory:" keeps nothing. Or the URL of a PostgreSQL database, as in
+# "postgresql://user@host:5432/database?schema=mnemic".
 # store = {store}
 
 # Whose data may be touched at all, where several parties share a file.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -60,9 +61,9 @@ def check(
     """
     from mnemic import config
 
-    path = config.store_path(config.load(call.settings))
-    if path is not None and not path.exists():
-        fail(f"There is no store at {path}.")
+    place = config.store_location(config.load(call.settings))
+    if isinstance(place, Path) and not place.exists():
+        fail(f"There is no store at {place}.")
     with call.memory() as memory:
         found = memory.check(repair=repair, full=full, progress=_progress if sys.stderr.isatty() else None)
     call.show(found, show.checkup)

@@ -6,9 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from sqlalchemy import Connection
-
-from ..clock import Instant
 from ..records import (
     Act,
     Batch,
@@ -23,7 +20,7 @@ from ..records import (
     Rejected,
     Revision,
 )
-from ..store import changing, replays, spaces, tombstones, writing
+from ..store import changing, replays, tombstones, writing
 from ..store.database import Store
 from ..store.owners import owner_for_write
 from ..store.replays import Once
@@ -89,7 +86,6 @@ def commit(
             owner_for_write(tx, batch.owner, act.at)
             result = replays.replayed_to(tx, batch.owner, once, act.at)
         if result is None:
-            _expect_space(tx, batch.space_id, act.at)
             owner_id, outcomes = writing.add(tx, batch, BatchTerms(messages, proposals), act, _closes)
             result = replays.keep(tx, owner_id, once, answer(outcomes), act)
         return result
@@ -119,15 +115,9 @@ def amend(
     with store.write() as tx:
         result: T | None = replays.first_result(tx, tenant, place[0], once, act.at)
         if result is None:
-            _expect_space(tx, space_id, act.at)
             told = changing.revise(tx, tenant, place, revision, embedded, claimed, act)
             result = replays.keep(tx, place[0], once, answer(*told), act)
         return result
-
-
-def _expect_space(tx: Connection, space_id: int | None, at: Instant) -> None:
-    if space_id is not None:
-        spaces.expect_open_space(tx, space_id, at)
 
 
 def _with_claims(proposal: Proposal) -> Proposal:

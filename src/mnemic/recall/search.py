@@ -107,7 +107,7 @@ def _text_rows(tx: Connection, state: OwnerState, snapshot: Snapshot) -> Callabl
     """Texts are not held in memory: conditions on them are asked of the store."""
 
     def rows(leaf: Leaf) -> Mask:
-        meeting = reading.matching_versions(tx, state.id, filter_sql.condition(leaf))
+        meeting = reading.matching_versions(tx, state.id, filter_sql.condition(leaf, tx.dialect.name))
         return np.isin(snapshot.version_no, np.fromiter(meeting, np.int64, len(meeting)))
 
     return rows

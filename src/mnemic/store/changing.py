@@ -15,10 +15,11 @@ from ..errors import ConflictError, NotFoundError
 from ..records import UNSET, Act, Claim, Embedded, Event, Kind, Revision
 from . import reading, tombstones
 from . import schema as s
-from .owners import Numbers, lock_owner
+from .owners import Numbers, lock_owner, lock_owners
 from .reading import Listing
 from .rows import Values, change_row, claim_rows
 from .schema import AnyRow, Place, chunks
+from .spaces import hold_space
 from .versions import CLOSE, LATEST, OPEN, SET_KEY, claim_key, key_of, not_before, replace_version
 
 
@@ -40,6 +41,8 @@ def revise(
     """
     owner_id, memory_no = place
     state = lock_owner(tx, tenant, owner_id)
+    if embedded is not None:
+        hold_space(tx, embedded.space_id, act.at)
     act = not_before(tx, owner_id, act)
     row = tx.execute(OPEN, {"owner": owner_id, "memory": memory_no}).first()
     if row is None:
@@ -134,10 +137,13 @@ def retire_all(tx: Connection, listing: Listing, act: Act) -> int:
     Where its scope is bound to runs, a memory that was also stated outside them only loses their labels:
     what another run said stays. Raises `FilterError` for a comparison across types.
     """
+    states = {state.id: state for state in lock_owners(tx, listing.scope)}
     reading.refuse_mixed_types(tx, listing)
     retired = 0
     for owner_id, memory_nos in _by_owner(reading.listed_places(tx, listing)).items():
-        numbers = Numbers(lock_owner(tx, listing.scope.tenant, owner_id))
+        if owner_id not in states:
+            continue  # an owner that came meanwhile, and is not locked
+        numbers = Numbers(states[owner_id])
         done = not_before(tx, owner_id, act)
         run_ids = listing.scope.runs_of(numbers.state.owner)
         kept = reading.stated_in_other_runs(tx, owner_id, memory_nos, run_ids)

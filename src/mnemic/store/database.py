@@ -6,136 +6,159 @@ Both are plain context managers, so no `await`, and with it no model call, can s
 from __future__ import annotations
 
 import os
-import sqlite3
-import threading
-import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from typing import Protocol, Self
 
-from sqlalchemy import Connection, Engine, delete, select
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy import Connection, delete, select
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from .. import runtime
-from ..errors import StoreBusyError, StoreClosedError, StoreReadOnlyError
-from . import gate, migrations, schema, sqlite
+from ..errors import StoreBusyError, StoreClosedError, StoreError
+from . import gate, migrations, schema
+from .sqlite import Sqlite
 
-POOL_SIZE = 8
-# Writes closer together than a gap are a row; after so long a row, other processes get a pause to begin in.
-GAP_SECONDS = 0.0005
-ROW_SECONDS = 0.05
-PAUSE_SECONDS = 0.006
-# How long a purge waits for readers of an older state.
-ERASE_SECONDS = 10.0
+# A file, None for private memory, or the URL of a PostgreSQL database.
+Location = Path | str | None
+
+
+class Backend(Protocol):
+    """What differs between the databases: connections, whose turn it is, what faults mean, upkeep."""
+
+    @property
+    def name(self) -> str:
+        """Where the store is, for people: without any secret."""
+
+    @property
+    def faults(self) -> tuple[type[Exception], ...]:
+        """What `transaction` raises when the database fails."""
+
+    def turn(self, *, writing: bool) -> AbstractContextManager[None]:
+        """Where a thread waits for others of this process that must not work at the same time."""
+
+    def transaction(self, *, writing: bool) -> AbstractContextManager[Connection]:
+        """A transaction, committed at the end of its block and rolled back on any exception."""
+
+    def prepare(self, tx: Connection) -> None:
+        """Make room for the tables inside a write transaction, and keep other processes from doing the same."""
+
+    def translate(self, fault: Exception) -> StoreError:
+        """The typed error of one of its faults, which says where but never shows a secret or a value."""
+
+    def grown(self) -> bool:
+        """Whether `checkpoint` has something to do, and nobody does it yet."""
+
+    def checkpoint(self) -> None:
+        """Tidy up after writes."""
+
+    @property
+    def leftover(self) -> str | None:
+        """What is not erased even when `erase` is through, in words for people; None for nothing."""
+
+    def erase(self) -> bool:
+        """Leave nothing in free space and logs of what was removed; False where that is not finished."""
+
+    def damage(self, tx: Connection) -> list[str]:
+        """What is wrong with the database file, where there is one."""
+
+    def size(self) -> int:
+        """Bytes of the store."""
+
+    def renewed(self) -> Self:
+        """The same for a child of the process, which must not touch its parent's connections."""
+
+    def close(self) -> None:
+        """Give back all connections."""
 
 
 class Store:
-    """An open SQLite store.
+    """An open store.
 
-    Threads and processes may use one file together. Raises `StoreError` subclasses only; a failed `write()`
-    leaves nothing behind.
+    Threads and processes may use one store together. Raises `StoreError` subclasses only; a failed `write()`
+    leaves nothing behind. making: whether a store that is not there yet is made; migrated it is in any case.
     """
 
-    def __init__(self, path: Path | None) -> None:
-        self.path = path
+    def __init__(self, location: Location, *, making: bool = True) -> None:
+        self.path = location if isinstance(location, Path) else None
         self._closed = False
-        self._abandoned: list[Engine] = []
-        self._start()
-        self._open()
-
-    def _start(self) -> None:
-        self._engine = sqlite.make_engine(self.path, POOL_SIZE)
-        self._unlock()
-
-    def _unlock(self) -> None:
-        # One that knows whose it is: who gave up waiting for it cannot release it.
-        self._writer = threading.RLock()
-        self._tidying = threading.Lock()
-        self._wrote = self._row_began = 0.0
-        # A database in memory has one connection: who reads, writes or closes it waits for the others.
-        self._alone: AbstractContextManager[object] = self._writer if self.path is None else nullcontext()
+        self._abandoned: list[Backend] = []
+        self._backend: Backend = _backend(location)
         self._pid = os.getpid()
+        try:
+            self._open(making)
+        except BaseException:
+            self._backend.close()
+            raise
 
-    def _open(self) -> None:
-        if self.path is not None:
-            _make_directory(self.path.parent)
+    def _open(self, making: bool) -> None:
         with self.read() as tx:
-            behind = migrations.schema_version(tx) < len(migrations.MIGRATIONS)
-        if behind:
+            version = migrations.schema_version(tx)
+        if version < len(migrations.MIGRATIONS) and (version or making):
             with self.write() as tx:
+                self._backend.prepare(tx)
                 migrations.migrate(tx)
+
+    @property
+    def name(self) -> str:
+        """Where the store is, for people: a path, ":memory:" or a URL without password."""
+        return self._backend.name
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """A read transaction: one snapshot of the store."""
         self._check()
-        with self._alone, self._transaction({}) as tx:
+        with self._backend.turn(writing=False), self._transaction(writing=False) as tx:
             yield tx
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
-        """A write transaction, begun as a writer: committed whole, or rolled back on any exception.
+        """A write transaction: committed whole, or rolled back on any exception.
 
-        Work whose caller was cancelled is rolled back too, up to the moment of the commit.
+        What was read before the owner was locked (`store.owners`) may be outdated by then: lock first, then
+        read. Work whose caller was cancelled is rolled back too, up to the moment of the commit.
         """
         self._check()
-        try:
-            # Inside the block: between the two, Ctrl-C would leave the lock held for ever.
-            self._queue()
+        with self._backend.turn(writing=True):
             runtime.give_up_if_cancelled()
-            self._let_others_in()
-            with self._transaction(sqlite.WRITE) as tx:
+            with self._transaction(writing=True) as tx:
                 yield tx
-            self._wrote = time.monotonic()
-        finally:
-            # `suppress` would be one more call, and Ctrl-C could fall into it.
-            try:  # noqa: SIM105
-                self._writer.release()
-            except RuntimeError:
-                pass  # It was never taken.
+                runtime.give_up_if_cancelled()
         if self.grown():
             runtime.current().aside(self.checkpoint)
 
-    def _queue(self) -> None:
-        """Wait here for other threads' writes, where waking is immediate, not in SQLite's sleeping retry."""
-        if not self._writer.acquire(timeout=sqlite.BUSY_SECONDS):
-            raise StoreBusyError("Another writer held the store for longer than the busy timeout.")
-
-    def _let_others_in(self) -> None:
-        """Pause in a long row of writes without a gap, in which no other process could begin one."""
-        now = time.monotonic()
-        if now - self._wrote > GAP_SECONDS:
-            self._row_began = now
-        elif now - self._row_began > ROW_SECONDS:
-            time.sleep(PAUSE_SECONDS)
-            self._row_began = time.monotonic()
-
     @contextmanager
-    def _transaction(self, options: dict[str, bool]) -> Iterator[Connection]:
+    def _transaction(self, *, writing: bool) -> Iterator[Connection]:
         # Once more: it may have been closed while this waited for its turn.
         self._refuse_if_closed()
-        with (
-            _faults(self.path),
-            gate.inside(),
-            self._engine.connect().execution_options(**options) as connection,
-            connection.begin(),
-        ):
-            yield connection
-            if options:
-                runtime.give_up_if_cancelled()
+        with self._typed_faults(), self._backend.transaction(writing=writing) as tx:
+            yield tx
+
+    @contextmanager
+    def _typed_faults(self) -> Iterator[None]:
+        """Where the database may fail: with a typed error."""
+        try:
+            yield
+        except PoolTimeoutError as fault:
+            raise StoreBusyError(
+                "All connections of this process to the store were in use too long."
+            ) from fault
+        except self._backend.faults as fault:
+            raise self._backend.translate(fault) from fault
 
     def grown(self) -> bool:
         """Whether `checkpoint` has something to do, and nobody does it yet."""
-        if self.path is None or self._tidying.locked():
-            return False
-        return sqlite.wal_bytes(self.path) > sqlite.CHECKPOINT_BYTES
+        return self._backend.grown()
 
     def checkpoint(self) -> None:
         """Tidy up after writes; never needed for correctness."""
-        with self._tidying, gate.inside():
-            if not self._closed:
-                sqlite.checkpoint(self._engine)
+        with self._typed_faults():
+            self._backend.checkpoint()
+
+    @property
+    def leftover(self) -> str | None:
+        """What of a purge is not erased even when `erase` is through, in words for people; None for nothing."""
+        return self._backend.leftover
 
     def erase(self) -> bool:
         """Finish what purges began: nothing they removed is left in the database, its log or its free space.
@@ -146,9 +169,8 @@ class Store:
         mark = self._erase_mark()
         if mark is None:
             return True
-        with self._alone, self._tidying, _faults(self.path), gate.inside():
-            self._refuse_if_closed()
-            if not sqlite.erase(self._engine, ERASE_SECONDS):
+        with self._typed_faults():
+            if not self._backend.erase():
                 return False
         with self.write() as tx:
             # Another purge may have come meanwhile: that one is for whoever made it to finish.
@@ -166,15 +188,14 @@ class Store:
             return tx.execute(pending).scalar()
 
     def damage(self) -> list[str]:
-        """What is wrong with the database file itself, however long the search takes."""
+        """What is wrong with the database file itself, however long the search takes; a server tells nothing."""
         with self.read() as tx:
-            raw = tx.connection.driver_connection
-            assert isinstance(raw, sqlite3.Connection)
-            return sqlite.damage(raw) or []
+            return self._backend.damage(tx)
 
     def size(self) -> int:
-        """Bytes of the store's files; 0 for one in memory."""
-        return 0 if self.path is None else sqlite.file_bytes(self.path) + sqlite.wal_bytes(self.path)
+        """Bytes of the store; 0 for one in memory."""
+        with self._typed_faults():
+            return self._backend.size()
 
     def close(self) -> None:
         """Give back all connections; what is under way ends first where they are shared.
@@ -183,48 +204,26 @@ class Store:
         """
         self._closed = True
         if self._pid == os.getpid():
-            with self._alone, self._tidying, gate.inside():
-                self._engine.dispose()
+            self._backend.close()
 
     def _check(self) -> None:
         self._refuse_if_closed()
         if self._pid != os.getpid():
             with gate.renewing():
                 if self._pid != os.getpid():
-                    self._renew()
-
-    def _renew(self) -> None:
-        if self.path is None:
-            # All of it was copied with the process, and the gate let nobody be inside meanwhile.
-            self._unlock()
-        else:
-            # Connections to a file must not cross a fork, and their pool's lock may be held for ever: the child
-            # opens its own and never touches, nor lets Python collect, those of the parent.
-            self._abandoned.append(self._engine)
-            self._start()
+                    # Kept, so that Python does not collect, and thereby close, what belongs to the parent.
+                    self._abandoned.append(self._backend)
+                    self._backend = self._backend.renewed()
+                    self._pid = os.getpid()
 
     def _refuse_if_closed(self) -> None:
         if self._closed:
             raise StoreClosedError("This memory was closed; open a new one.")
 
 
-@contextmanager
-def _faults(path: Path | None) -> Iterator[None]:
-    """Where the database may fail: with a typed error."""
-    try:
-        yield
-    except PoolTimeoutError as fault:
-        raise StoreBusyError("All connections of this process to the store were in use too long.") from fault
-    except (DBAPIError, sqlite3.Error) as fault:
-        orig = fault.orig if isinstance(fault, DBAPIError) else None
-        raise sqlite.translate(orig or fault, path) from fault
+def _backend(location: Location) -> Backend:
+    if isinstance(location, str):
+        from .postgres import Postgres
 
-
-def _make_directory(path: Path) -> None:
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as fault:
-        raise StoreReadOnlyError(
-            f"The directory {path} of the store cannot be made: {fault.strerror}.",
-            details={"path": str(path)},
-        ) from fault
+        return Postgres(location)
+    return Sqlite(location)

@@ -66,7 +66,7 @@ LONGEST_CHAIN = 16
 
 def condition(
     node: Node,
-    dialect: str = "sqlite",
+    dialect: str,
     memory: FromClause = schema.memory,
     version: FromClause = schema.version,
 ) -> Condition:
@@ -82,7 +82,7 @@ def condition(
 
 def guard_condition(
     node: Node,
-    dialect: str = "sqlite",
+    dialect: str,
     memory: FromClause = schema.memory,
     version: FromClause = schema.version,
 ) -> Condition | None:
@@ -97,6 +97,11 @@ def guard_condition(
     rows = _Rows(_dialect(dialect), memory, version)
     odd = or_(*(rows.odd(guard) for guard in guards))
     return and_(rows.condition(guard_scope(node)), odd)
+
+
+def holds(text: Sql, part: str, dialect: str) -> Condition:
+    """The condition that a text column holds a part, whatever the case of both."""
+    return _text_test(_dialect(dialect), text, Leaf(Column.TEXT, Op.ICONTAINS, part))
 
 
 class _Rows:

@@ -12,7 +12,8 @@ from sqlalchemy import Connection, Select, and_, bindparam, select
 from ..records import RELOADING, IndexRow, MessageRow, RunRow
 from . import schema as s
 
-CHUNK = 2_000
+# Rows are fetched as they are used: all at once would be too much to hold.
+IN_CHUNKS = {"yield_per": 2_000}
 # They change what the messages that state a memory lend to others.
 _BURYING = ("DELETE", "RESTORE")
 
@@ -31,20 +32,21 @@ class Delta:
 def index_rows(tx: Connection, owner_id: int, space_id: int | None) -> Iterator[IndexRow]:
     """Every believed version of an owner, in no order: sorting them would hold all vectors at once."""
     values = {"owner": owner_id, "space": space_id}
-    rows = tx.execution_options(yield_per=CHUNK).execute(_rows(some=False), values)
+    rows = tx.execute(_rows(some=False), values, execution_options=IN_CHUNKS)
     yield from map(IndexRow._make, rows)
 
 
 def run_rows(tx: Connection, owner_id: int) -> Iterator[RunRow]:
     """Every run label of an owner; '' means outside any run."""
-    rows = tx.execution_options(yield_per=CHUNK).execute(_runs(some=False), {"owner": owner_id})
+    rows = tx.execute(_runs(some=False), {"owner": owner_id}, execution_options=IN_CHUNKS)
     yield from map(RunRow._make, rows)
 
 
 def message_rows(tx: Connection, owner_id: int, after: int = 0) -> Iterator[MessageRow]:
     """The messages of an owner that are no memories, from number `after` on."""
     values = {"owner": owner_id, "after": after}
-    yield from map(MessageRow._make, tx.execution_options(yield_per=CHUNK).execute(_messages(), values))
+    rows = tx.execute(_messages(), values, execution_options=IN_CHUNKS)
+    yield from map(MessageRow._make, rows)
 
 
 def changed_since(

@@ -41,7 +41,7 @@ def schema_version(tx: Connection) -> int:
 
     Raises `StoreFormatError` where the database holds another program's tables or is of a newer version.
     """
-    names = set(inspect(tx).get_table_names())
+    names = _tables(tx)
     if not names:
         return 0
     if not names >= {table.name for table in schema.MARKS}:
@@ -57,6 +57,12 @@ def schema_version(tx: Connection) -> int:
             suggestion="Upgrade mnemic to open it.",
         )
     return found
+
+
+def _tables(tx: Connection) -> set[str]:
+    """The tables of the database; of a PostgreSQL schema, which others may use too, those with names of ours."""
+    names = set(inspect(tx).get_table_names())
+    return names if tx.dialect.name == "sqlite" else names & set(schema.tables.tables)
 
 
 def migrate(tx: Connection) -> None:

@@ -25,7 +25,7 @@ from sqlalchemy import (
 )
 
 from ..clock import Instant
-from ..errors import StoreFormatError
+from ..errors import NotFoundError
 from ..records import Owner, OwnerState
 from ..scope import ID_FIELDS, Scope
 from .schema import AnyRow, episode, memory_run, owner
@@ -71,10 +71,8 @@ class Numbers:
 def owner_for_write(tx: Connection, who: Owner, at: Instant) -> OwnerState:
     """The owner's state, made on first use and locked against other writers until the transaction ends."""
     names = dict(zip(("tenant", "user_id", "agent_id", "app_id"), astuple(who), strict=True))
-    row = tx.execute(_FIND, names).first()
-    if row is None:
+    while (row := tx.execute(_FIND, names).first()) is None:
         tx.execute(_INSERT, {**names, "at": at})
-        row = tx.execute(_FIND, names).one()
     return OwnerState(row.id, row.seq, who)
 
 
@@ -91,10 +89,13 @@ def owner_number(tx: Connection, who: Owner) -> int | None:
 
 
 def lock_owner(tx: Connection, tenant: str, owner_id: int) -> OwnerState:
-    """The state of an owner known by number, locked against other writers until the transaction ends."""
+    """The state of an owner known by number, locked against other writers until the transaction ends.
+
+    Raises `NotFoundError` where it was removed.
+    """
     found = lock_owner_if_there(tx, tenant, owner_id)
     if found is None:
-        raise StoreFormatError(f"Owner {owner_id} is missing from the store.")
+        raise NotFoundError("all of its owner was removed meanwhile")
     return found
 
 
@@ -118,6 +119,14 @@ def every_owner(tx: Connection) -> list[OwnerState]:
 
 def _state(row: AnyRow) -> OwnerState:
     return OwnerState(row.id, row.seq, Owner(row.tenant, row.user_id, row.agent_id, row.app_id))
+
+
+def lock_owners(tx: Connection, scope: Scope) -> list[OwnerState]:
+    """All owners the scope may see, locked like one, in order of their numbers: so no two writers can block
+    each other for ever."""
+    told = told_by(scope)
+    rows = tx.execute(_states(tuple(told)).with_for_update(of=owner), _values(scope.tenant, told))
+    return [OwnerState(r.id, r.seq, Owner(r.tenant, r.user_id, r.agent_id, r.app_id)) for r in rows]
 
 
 def owners_in(scope: Scope) -> Select[tuple[int]]:

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from sqlalchemy import (
     ColumnElement,
     Connection,
-    Select,
     Table,
     bindparam,
     delete,
@@ -22,11 +21,11 @@ from sqlalchemy import (
 )
 
 from ..records import Act, Event
-from ..scope import Scope
+from ..scope import ANYONE, Scope
 from ..text.terms import packed_terms
 from . import reading, tombstones
 from . import schema as s
-from .owners import Numbers, lock_owner, owner_states
+from .owners import Numbers, lock_owner, lock_owners
 from .rows import change_row
 from .schema import Place, chunks
 
@@ -75,11 +74,10 @@ def purge_scope(tx: Connection, scope: Scope, act: Act) -> Removed:
     other run states.
     """
     removed = Removed()
-    for state in owner_states(tx, scope):
-        locked = lock_owner(tx, scope.tenant, state.id)
-        run_ids = scope.runs_of(locked.owner)
+    for state in lock_owners(tx, scope):
+        run_ids = scope.runs_of(state.owner)
         if run_ids:
-            numbers = Numbers(locked)
+            numbers = Numbers(state)
             _remove_runs(tx, state.id, run_ids, removed)
             _tell(tx, numbers, act)
         else:
@@ -91,9 +89,14 @@ def purge_scope(tx: Connection, scope: Scope, act: Act) -> Removed:
 def purge_tenant(tx: Connection, tenant: str, act: Act) -> Removed:
     """Remove every row of a tenant; the embedding space too when the store is empty then."""
     removed = Removed()
-    _remove_owners(tx, select(s.owner.c.id).where(s.owner.c.tenant == tenant), removed)
-    if tx.execute(select(s.owner.c.id).limit(1)).first() is None:
-        tx.execute(delete(s.space))
+    for some in chunks([state.id for state in lock_owners(tx, Scope(tenant, (ANYONE,)))]):
+        _remove_owners(tx, some, removed)
+    anyone = select(s.owner.c.id).limit(1)
+    if tx.execute(anyone).first() is None:
+        # Who has begun to add meanwhile holds the space: wait for him, and look again.
+        tx.execute(select(s.space.c.id).with_for_update()).all()
+        if tx.execute(anyone).first() is None:
+            tx.execute(delete(s.space))
     _ask_to_erase(tx, act)
     return removed
 
@@ -109,7 +112,7 @@ def _ask_to_erase(tx: Connection, act: Act) -> None:
     tx.execute(_ERASE, {"trace": act.trace_id})
 
 
-def _remove_owners(tx: Connection, owners: Select[tuple[int]] | Sequence[int], removed: Removed) -> None:
+def _remove_owners(tx: Connection, owners: Sequence[int], removed: Removed) -> None:
     for table in reversed(s.tables.sorted_tables):
         if table in s.OWNED:
             removed.rows(tx, table, table.c.owner_id.in_(owners))

@@ -193,7 +193,7 @@ class Listing:
 def list_items(tx: Connection, listing: Listing) -> list[Item]:
     """A page of items, newest first."""
     order = (s.memory.c.created_at, s.memory.c.owner_id, s.memory.c.no)
-    query = select(*_ITEM_COLUMNS).select_from(_JOINED).where(_listed(listing))
+    query = select(*_ITEM_COLUMNS).select_from(_JOINED).where(_listed(tx, listing))
     if listing.after is not None:
         query = query.where(tuple_(*order) < listing.after)
     query = query.order_by(*(column.desc() for column in order))
@@ -205,13 +205,13 @@ def list_items(tx: Connection, listing: Listing) -> list[Item]:
 
 def count_items(tx: Connection, listing: Listing) -> int:
     """How many items the listing has on all its pages."""
-    query = select(func.count()).select_from(_JOINED).where(_listed(listing))
+    query = select(func.count()).select_from(_JOINED).where(_listed(tx, listing))
     return int(tx.execute(query).scalar_one())
 
 
 def listed_places(tx: Connection, listing: Listing) -> list[Place]:
     """Where the listing's memories lie."""
-    query = select(s.memory.c.owner_id, s.memory.c.no).select_from(_JOINED).where(_listed(listing))
+    query = select(s.memory.c.owner_id, s.memory.c.no).select_from(_JOINED).where(_listed(tx, listing))
     return [(row.owner_id, row.no) for row in tx.execute(query)]
 
 
@@ -241,7 +241,7 @@ def matching_versions(tx: Connection, owner_id: int, condition: ColumnElement[bo
 
 def refuse_mixed_types(tx: Connection, listing: Listing) -> None:
     """Raise `FilterError` where a filter compares a value with one of another type in the listing's scope."""
-    odd = filter_sql.guard_condition(listing.tree)
+    odd = filter_sql.guard_condition(listing.tree, tx.dialect.name)
     if odd is None:
         return
     query = select(s.memory.c.uid, s.version.c.metadata).select_from(_JOINED)
@@ -276,8 +276,8 @@ def counts(tx: Connection, scope: Scope, now: Instant) -> dict[str, Any]:
     }
 
 
-def _listed(listing: Listing) -> ColumnElement[bool]:
-    return and_(_in_state(listing), filter_sql.condition(listing.tree))
+def _listed(tx: Connection, listing: Listing) -> ColumnElement[bool]:
+    return and_(_in_state(listing), filter_sql.condition(listing.tree, tx.dialect.name))
 
 
 def _in_state(listing: Listing) -> ColumnElement[bool]:

@@ -17,6 +17,7 @@ from sqlalchemy import (
     Column,
     ForeignKey,
     ForeignKeyConstraint,
+    Identity,
     Index,
     Integer,
     LargeBinary,
@@ -24,12 +25,14 @@ from sqlalchemy import (
     PrimaryKeyConstraint,
     Row,
     Table,
-    Text,
     UniqueConstraint,
     text,
 )
+from sqlalchemy import Text as AnyText
 
 tables = MetaData()
+# Ordered by code point on every database, whatever the locale of the server.
+Text = AnyText().with_variant(AnyText(collation="C"), "postgresql")
 
 
 def _owner() -> Column[int]:
@@ -48,7 +51,7 @@ meta = Table(
 owner = Table(
     "owner",
     tables,
-    Column("id", Integer, primary_key=True),
+    Column("id", Integer, Identity(), primary_key=True),
     Column("tenant", Text, nullable=False),
     Column("user_id", Text, nullable=False),
     Column("agent_id", Text, nullable=False),
@@ -204,7 +207,7 @@ memory_run = Table(
 space = Table(
     "space",
     tables,
-    Column("id", Integer, primary_key=True),
+    Column("id", Integer, Identity(), primary_key=True),
     Column("name", Text, nullable=False),
     Column("dims", Integer, nullable=False),
     Column("state", Text, nullable=False),

@@ -33,11 +33,16 @@ LEASE_MICROSECONDS = 30 * 1_000_000
 CLOSING_MICROSECONDS = 10 * 1_000_000
 
 _ACTIVE_ID = select(s.space.c.id).where(s.space.c.state == State.ACTIVE.value)
+_HELD = _ACTIVE_ID.with_for_update(read=True, key_share=True)
 _ACTIVE = select(s.space).where(s.space.c.state == State.ACTIVE.value)
 _NOTED = {key: select(s.meta.c.value).where(s.meta.c.key == key) for key in ("mover", "unfilled")}
 _NOTE = text(
     "INSERT INTO meta (key, value) VALUES (:key, :value) ON CONFLICT (key) DO UPDATE SET value = :value"
 )
+
+
+# A row that every store has, locked by who makes a space.
+_ONE_AT_A_TIME = select(s.meta.c.value).where(s.meta.c.key == "store_id").with_for_update()
 
 
 class SpaceChangedError(StoreError):
@@ -65,9 +70,16 @@ def expect_space(tx: Connection, space_id: int | None) -> None:
         raise SpaceChangedError("The store's embedding space changed during the call.")
 
 
-def expect_open_space(tx: Connection, space_id: int, at: Instant) -> None:
-    """Like `expect_space`, for one who writes vectors; raises `SpaceClosingError` while writers have to wait."""
-    expect_space(tx, space_id)
+def hold_space(tx: Connection, space_id: int | None, at: Instant) -> None:
+    """Like `expect_space`, for one who writes vectors of it: nobody can remove it until the transaction ends.
+
+    Lock the owner first: who empties the store locks its owners, and then the space. Raises `SpaceClosingError`
+    while writers have to wait.
+    """
+    if space_id is None:
+        return
+    if tx.execute(_HELD).scalar() != space_id:
+        raise SpaceChangedError("The store's embedding space changed during the call.")
     mover = _mover(tx)
     if mover is not None and mover.closing and at < mover.until:
         raise SpaceClosingError("The store is changing its embedding space.")
@@ -81,6 +93,7 @@ def active_space(tx: Connection) -> Space | None:
 
 def claim_space(tx: Connection, name: str, dims: int, background: Background, at: Instant) -> Space:
     """Make the active space, or find the one another process has made meanwhile."""
+    tx.execute(_ONE_AT_A_TIME)
     found = active_space(tx)
     if found is not None:
         return found

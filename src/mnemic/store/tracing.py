@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from sqlalchemy import ColumnElement, Connection, and_, func, select
+from sqlalchemy import Connection, and_, select
 
 from ..records import Stated, StoredMessage
 from ..scope import Scope
-from . import reading
+from . import filter_sql, reading
 from . import schema as s
 from .owners import owners_in
 
@@ -17,7 +17,9 @@ _heir = s.version.alias("heir")
 
 def messages_holding(tx: Connection, scope: Scope, text: str) -> list[StoredMessage]:
     """The first messages of a scope that hold a text, whatever its case."""
-    return reading.messages(tx, scope, limit=AT_MOST, condition=_holds(s.message.c.content, text))
+    return reading.messages(
+        tx, scope, limit=AT_MOST, condition=filter_sql.holds(s.message.c.content, text, tx.dialect.name)
+    )
 
 
 def versions_holding(tx: Connection, scope: Scope, text: str) -> list[Stated]:
@@ -51,12 +53,12 @@ def versions_holding(tx: Connection, scope: Scope, text: str) -> list[Stated]:
             c.reason.label("closed_because"),
         )
         .select_from(joined)
-        .where(v.owner_id.in_(owners_in(scope)), reading.sees(scope), _holds(v.text, text))
+        .where(
+            v.owner_id.in_(owners_in(scope)),
+            reading.sees(scope),
+            filter_sql.holds(v.text, text, tx.dialect.name),
+        )
         .order_by(v.tx_to.is_not(None), v.tx_from.desc(), v.no.desc())
         .limit(AT_MOST)
     )
     return [Stated(**row._mapping) for row in tx.execute(query)]
-
-
-def _holds(column: ColumnElement[str], text: str) -> ColumnElement[bool]:
-    return func.instr(func.mnemic_casefold(column), text.casefold()) > 0

@@ -31,6 +31,7 @@ from .rows import (
     support_row,
 )
 from .schema import AnyRow, chunks
+from .spaces import hold_space
 from .versions import (
     BELIEVED,
     OPEN,
@@ -94,6 +95,7 @@ def add(
     arrives late is itself filed as superseded by what was said after it.
     """
     state = owner_for_write(tx, batch.owner, act.at)
+    hold_space(tx, batch.space_id, act.at)
     act = not_before(tx, state.id, act)
     numbers = Numbers(state)
     keys = [live_key(p.content.text, p.content.event_date) for p in batch.proposals]
