@@ -58,10 +58,9 @@ def _allowed(op: Op) -> set[str]:
 
 
 def _file_faults(m: Memory, path: Path | None) -> Iterator[str]:
-    if hasattr(m, "check"):
-        report = m.check()
-        if report.get("problems"):
-            yield f"check(): {report['problems'][:5]}"
+    report = m.check(full=True)
+    if not report["sound"]:
+        yield f"check(): {report['faults'][:5]}"
     if path is not None:
         with closing(sqlite3.connect(path)) as raw:
             for pragma, right in (("integrity_check", [("ok",)]), ("foreign_key_check", [])):

@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -18,8 +19,9 @@ from typing import Any
 import pytest
 
 from conftest import RowCounts
-from mnemic import AsyncMemory, Memory
+from mnemic import AsyncMemory, Memory, NotFoundError
 from mnemic.models.fakes import HashEmbedder
+from mnemic.store.schema import OWNED, tables
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -170,6 +172,71 @@ def test_four_writers_and_four_readers_share_a_store(store_path: Path, m: Memory
     assert m.get_all(user_id="u1")["total"] == 200
     with closing(sqlite3.connect(store_path)) as raw:
         assert raw.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+BUSY = """
+import sys, threading
+from mnemic import Memory
+from mnemic.models.fakes import HashEmbedder
+
+m = Memory(sys.argv[1], embedder=HashEmbedder())
+done = [0] * 4
+stop = False
+
+def write(n):
+    while not stop:
+        m.add(f"writer {n} says {done[n]}", user_id=f"busy{n}", infer=False)
+        done[n] += 1
+
+threads = [threading.Thread(target=write, args=(n,)) for n in range(4)]
+for thread in threads:
+    thread.start()
+for line in sys.stdin:
+    print(sum(done), flush=True)
+stop = True
+for thread in threads:
+    thread.join()
+m.close()
+"""
+
+
+def test_a_process_that_never_stops_writing_lets_others_in(store_path: Path, m: Memory) -> None:
+    with talkers(BUSY, 1, store_path) as [busy]:
+        while busy.ask("how many?") < 20:
+            pass
+        waits = []
+        for n in range(20):
+            before = busy.ask("how many?")
+            m.add(f"note {n}", user_id="u1", infer=False)
+            waits.append(busy.ask("how many?") - before)
+        # In turns it would be one or two; starved, it would wait for hundreds.
+        assert sorted(waits)[10] < 40, waits
+        assert max(waits) < 400, waits
+
+
+def test_what_a_reset_removes_under_a_call_is_not_found(m: Memory, store_path: Path) -> None:
+    ids = [item["id"] for item in m.add(facts=["one", "two", "three"], user_id="u1")["results"]]
+    m.delete(ids[2])
+    calls = [
+        lambda: m.delete(ids[0]),
+        lambda: m.update(ids[1], text="never"),
+        lambda: m.restore(ids[2]),
+    ]
+    with closing(sqlite3.connect(store_path, isolation_level=None)) as other, ThreadPoolExecutor() as pool:
+        other.execute("BEGIN IMMEDIATE")
+        # Each looks up its memory, and then waits for the other to be done.
+        waiting = [pool.submit(call) for call in calls]
+        time.sleep(0.5)
+        for table in reversed(tables.sorted_tables):
+            if table in OWNED:
+                gone = "(SELECT id FROM owner WHERE tenant <> 'other')"
+                other.execute(f'DELETE FROM "{table.name}" WHERE owner_id IN {gone}')
+        other.execute("DELETE FROM owner WHERE tenant <> 'other'")
+        other.execute("COMMIT")
+        for call in waiting:
+            with pytest.raises(NotFoundError):
+                call.result()
+    assert m.get_all(user_id="u1")["total"] == 0
 
 
 # --- tasks, and tasks beside threads ----------------------------------------------------------------------

@@ -91,7 +91,7 @@ def owner_number(tx: Connection, who: Owner) -> int | None:
 def lock_owner(tx: Connection, tenant: str, owner_id: int) -> OwnerState:
     """The state of an owner known by number, locked against other writers until the transaction ends.
 
-    Raises `NotFoundError` where it was removed.
+    Raises `NotFoundError` for one that was removed since the caller looked, as a reset does.
     """
     found = lock_owner_if_there(tx, tenant, owner_id)
     if found is None:
