@@ -15,7 +15,7 @@ SOAK = Path(__file__).parents[1] / "bench" / "soak.py"
 @pytest.mark.timeout(300)
 def test_a_short_soak_loses_nothing(tmp_path: Path) -> None:
     store = str(tmp_path / "soak.db")
-    options = ["--minutes", "2", "--processes", "3", "--every", "0.3", "--kills", "8", "--store", store]
+    options = ["--minutes", "2", "--processes", "3", "--every", "0.3", "--kills", "5", "--store", store]
     done = subprocess.run(
         [sys.executable, str(SOAK), *options], capture_output=True, text=True, timeout=280, check=False
     )
