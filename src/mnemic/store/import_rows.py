@@ -5,11 +5,11 @@ All of it happens inside one write transaction. Ids and instants stay as they ar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from sqlalchemy import Connection, Table, bindparam, delete, exists, select, update
+from sqlalchemy import Connection, Table, and_, bindparam, delete, select, update
 from sqlalchemy.exc import IntegrityError
 
 from ..errors import ValidationError
@@ -21,7 +21,7 @@ from . import tombstones
 from .owners import Numbers, owner_for_write
 from .rows import Rows as MemoryRows
 from .rows import Values, change_row, claim_rows, insert_all, open_version
-from .schema import AnyRow, Place, chunks
+from .schema import Place, chunks
 from .versions import SET_KEY, not_before, past_key
 
 # Rows that are held before they are written.
@@ -86,23 +86,6 @@ _REWRITE = (
     update(s.memory)
     .where(s.memory.c.owner_id == bindparam("owner"), s.memory.c.no == bindparam("memory"))
     .values({name: bindparam(f"new_{name}") for name in _IDENTITY})
-)
-# Messages that became memories word for word keep their terms there.
-_SAID_BY_MEMORY = (
-    exists()
-    .where(
-        s.support.c.owner_id == s.message.c.owner_id,
-        s.support.c.message_no == s.message.c.no,
-        s.memory.c.owner_id == s.support.c.owner_id,
-        s.memory.c.no == s.support.c.memory_no,
-        s.memory.c.kind == Kind.MESSAGE,
-    )
-    .is_(True)
-)
-_HAS_TERMS = (
-    exists()
-    .where(s.message_terms.c.owner_id == s.message.c.owner_id, s.message_terms.c.message_no == s.message.c.no)
-    .is_(True)
 )
 
 
@@ -352,16 +335,22 @@ class Placer:
 
     def _settle_terms(self, message_nos: Sequence[int], terms_of: Callable[[str], bytes]) -> None:
         """Keep terms for just those of some messages that are no memories word for word."""
-        m, t = s.message.c, s.message_terms.c
-        lent: list[AnyRow] = []
-        for some in chunks(message_nos):
-            mine = select(m.no, m.content).where(m.owner_id == self._owner_id, m.no.in_(some))
-            lent += self._tx.execute(mine.where(~_SAID_BY_MEMORY, ~_HAS_TERMS)).all()
-            kept = mine.with_only_columns(m.no).where(_SAID_BY_MEMORY)
-            self._tx.execute(
-                delete(s.message_terms).where(t.owner_id == self._owner_id, t.message_no.in_(kept))
-            )
-        rows: Iterable[Values] = (
-            {"owner_id": self._owner_id, "message_no": row.no, "data": terms_of(row.content)} for row in lent
+        tx, owner_id = self._tx, self._owner_id
+        m, t, u = s.message.c, s.message_terms.c, s.support.c
+        said_by = s.support.join(
+            s.memory, and_(s.memory.c.owner_id == u.owner_id, s.memory.c.no == u.memory_no)
         )
-        insert_all(self._tx, s.message_terms, list(rows))
+        for some in chunks(message_nos):
+            kept = select(u.message_no).select_from(said_by)
+            kept = kept.where(u.owner_id == owner_id, u.message_no.in_(some), s.memory.c.kind == Kind.MESSAGE)
+            verbatim = set(tx.execute(kept).scalars())
+            lending = select(t.message_no).where(t.owner_id == owner_id, t.message_no.in_(some))
+            have_terms = set(tx.execute(lending).scalars())
+            needless, missing = sorted(verbatim & have_terms), sorted({*some} - verbatim - have_terms)
+            tx.execute(delete(s.message_terms).where(t.owner_id == owner_id, t.message_no.in_(needless)))
+            said = select(m.no, m.content).where(m.owner_id == owner_id, m.no.in_(missing))
+            rows = [
+                {"owner_id": owner_id, "message_no": row.no, "data": terms_of(row.content)}
+                for row in tx.execute(said)
+            ]
+            insert_all(tx, s.message_terms, rows)

@@ -94,7 +94,7 @@ def encode(record: Line) -> str:
     """The record as one line of JSON, without the line break."""
     name = _NAMES[type(record)]
     whole = {"line": name, **_SHAPES[name].write(record)}
-    return json.dumps(whole, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return _ENCODER.encode(whole)
 
 
 def decode(text: str) -> Line:
@@ -123,7 +123,7 @@ def decode(text: str) -> Line:
 
 def _load(text: str) -> Any:
     try:
-        return json.loads(text, object_pairs_hook=_object, parse_constant=_constant)
+        return _DECODER.decode(text)
     except ValidationError:
         raise
     except ValueError as fault:
@@ -147,6 +147,10 @@ def _twin(values: list[Any]) -> Any:
 
 def _constant(name: str) -> Any:
     raise ValidationError(f"{name} is no JSON number.")
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant)
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 def _wrong(field: str, wanted: str, value: Any) -> ValidationError:
