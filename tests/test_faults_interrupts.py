@@ -61,7 +61,7 @@ def interrupted(call: Any, moment: int) -> KeyboardInterrupt | None:
     return None
 
 
-@pytest.mark.parametrize("verb", ["add", "delete"])
+@pytest.mark.parametrize("verb", ["add", "delete", "search"])
 def test_ctrl_c_at_any_moment_leaves_a_store_that_works(
     make_memory: MakeMemory, verb: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -73,10 +73,12 @@ def test_ctrl_c_at_any_moment_leaves_a_store_that_works(
         if moments % 5 == 0:
             # Afresh now and then: SQLAlchemy's pool may lose one of its connections each time.
             m = make_memory()
+            m.add("a note", user_id="u2", infer=False)
         made = m.add(facts=["goes", f"stays {moments}"], user_id="u1")["results"]
         calls = {
             "add": lambda m=m, n=moments: m.add(f"one more {n}", user_id="u1", infer=False),
             "delete": lambda m=m, uid=made[0]["id"]: m.delete(uid),
+            "search": lambda m=m: m.search("note", user_id="u2"),
         }
         moments += 1
         # Kept, as a notebook keeps the last traceback, and with it the frames of the call.
