@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import threading
+import time
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -90,6 +91,41 @@ def test_a_disk_that_fails_at_any_step_leaves_nothing_of_the_call(
     assert everything(store_path) != before
     assert m.add("life goes on", user_id="later", infer=False)["results"][0]["event"] == "ADD"
     assert m.search("life goes on", user_id="later")["results"]
+
+
+def test_a_disk_that_fails_after_a_purge_lets_the_bytes_go_later(
+    make_memory: MakeMemory, store_path: Path
+) -> None:
+    def there(token: str) -> bool:
+        files = [store_path, store_path.with_name(store_path.name + "-wal")]
+        return any(token.encode() in file.read_bytes() for file in files if file.exists())
+
+    def pending() -> bool:
+        with closing(sqlite3.connect(store_path)) as raw:
+            return raw.execute("SELECT 1 FROM meta WHERE key = 'erase'").fetchone() is not None
+
+    with make_memory() as m:
+        m.add("my token is zq-9931-xy", user_id="u1", infer=False)
+        with FaultyDisk(store_path, DiskFault.FULL, after=NEVER) as well:
+            m.purge(user_id="u1")
+        m.add("my token is zq-9931-xy", user_id="u1", infer=False)
+        # All that removes the rows succeeds; what finishes the erasure does not.
+        with FaultyDisk(store_path, DiskFault.FULL, after=well.steps - 1):
+            receipt = m.purge(user_id="u1")
+        assert receipt["removed"]["memory"] == 1
+        assert receipt["bytes_erased"] is False
+        assert "full" in receipt["notice"]
+        assert m.get_all(user_id="u1", show_deleted=True)["total"] == 0
+        assert pending()
+    with make_memory() as m:
+        assert m.get_all(user_id="u1")["total"] == 0
+        # Opening finishes it, beside the first calls.
+        until = time.monotonic() + 30
+        while pending() and time.monotonic() < until:
+            time.sleep(0.01)
+        assert not pending()
+        assert not there("zq-9931-xy")
+        assert m.check()["sound"]
 
 
 def test_a_store_that_cannot_be_made_on_a_full_disk_can_be_made_later(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 from . import checks, checkup, shapes
 from .bound import Bound
 from .clock import parse_when
-from .errors import ConfigError, ScopeError, ValidationError, nearest
+from .errors import ConfigError, ScopeError, StoreError, ValidationError, nearest
 from .models.embed import open_embedder
 from .parts import MODEL_SETTINGS, off_loop
 from .records import Event
@@ -230,7 +230,11 @@ def purged(store: Store, remove: Callable[[Connection], Removed], *, dry_run: bo
     except _Counted:
         return {"message": "Nothing was removed.", "would_remove": dict(removed)}
     waiting = "Others still read an older state; the bytes go when the store is next opened."
-    notice = store.leftover if store.erase() else waiting
+    try:
+        notice = store.leftover if store.erase() else waiting
+    except StoreError as fault:
+        # What is removed stays removed: an error would say that nothing happened.
+        notice = f"The bytes go when the store is next opened: {fault.message}"
     result = shapes.PurgeResult(
         message="Removed for good.", removed=dict(sorted(removed.items())), bytes_erased=notice is None
     )
