@@ -8,7 +8,7 @@ import shutil
 import sqlite3
 import tempfile
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -75,6 +75,12 @@ class PostgresServer:
     def connection(self) -> psycopg.Connection[Any]:
         """A connection of the superuser."""
         return psycopg.connect(self._server.get_uri(), autocommit=True)
+
+    def connection_in(self, schema: str) -> Callable[[], psycopg.Connection[Any]]:
+        """Connects to a schema, which is made first."""
+        with self.connection() as raw:
+            raw.execute(f"CREATE SCHEMA {schema}")
+        return lambda: psycopg.connect(self._server.get_uri(), options=f"-c search_path={schema}")
 
     def url(self, schema: str) -> str:
         """The URL of a store in a schema."""

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import shutil
 import sqlite3
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,8 @@ from conftest import MakeMemory, RowCounts, RunPython
 from mnemic import Memory, NotFoundError, ScopeError
 from mnemic.cli.app import app
 from mnemic.models.fakes import HashEmbedder
-from mnemic.store.schema import OWNED
+from mnemic.store.schema import OWNED, tables
+from raw_stores import raw_connection
 
 TOKEN = "zq-9931-xy"
 TALK = [
@@ -40,14 +40,28 @@ def named(found: dict[str, str], piece: str) -> str:
     return uid
 
 
-def holds(directory: Path, *tokens: str) -> list[str]:
-    """The files of a directory that hold one of some texts, in UTF-8 or UTF-16, whole or by its start."""
+def holds(store: str | Path, *tokens: str) -> list[str]:
+    """The files beside a store, or the tables of one on PostgreSQL, that hold one of some texts.
+
+    In UTF-8 or UTF-16, whole or by its start.
+    """
     pieces = [piece for token in tokens for piece in (token.encode(), token.encode("utf-16-le"))]
-    return [
-        path.name
-        for path in directory.iterdir()
-        if path.is_file() and any(piece in path.read_bytes() for piece in pieces)
-    ]
+    if "://" in str(store):
+        with raw_connection(store) as raw:
+            held = {name: b"".join(_bytes(raw.execute(f'SELECT * FROM "{name}"'))) for name in tables.tables}
+    else:
+        held = {path.name: path.read_bytes() for path in Path(store).parent.iterdir() if path.is_file()}
+    return [name for name, content in held.items() if any(piece in content for piece in pieces)]
+
+
+def _bytes(rows: list[tuple[Any, ...]]) -> Iterator[bytes]:
+    for value in (value for row in rows for value in row):
+        yield value if isinstance(value, bytes) else str(value).encode()
+
+
+def on_file(store: str) -> bool:
+    """Whether a purge can erase the store's bytes itself."""
+    return "://" not in store
 
 
 # --- deleted: tombstones ----------------------------------------------------------------------------------
@@ -179,19 +193,20 @@ def use(m: Memory, user: str, token: str) -> list[str]:
     return [*stated.values(), said["id"], fact["id"]]
 
 
-def test_a_purged_user_is_gone_to_the_byte(store_path: Path, make_memory: MakeMemory) -> None:
+def test_a_purged_user_is_gone_to_the_byte(store: str, make_memory: MakeMemory) -> None:
     m, other = make_memory(), make_memory()
     uids = use(m, "u1", TOKEN)
     use(m, "u2", "harmless-token")
     other.search("key", user_id="u1")
     kept = (m.get_all(user_id="u2", show_deleted=True), m.messages(user_id="u2"))
-    assert holds(store_path.parent, TOKEN)
+    assert holds(store, TOKEN)
     receipt = m.purge(user_id="u1", reason="asked for")
-    assert receipt["bytes_erased"] is True
+    assert receipt["bytes_erased"] is on_file(store)
+    assert ("VACUUM FULL" in receipt.get("notice", "")) is not on_file(store)
     assert receipt["removed"]["owner"] == 1
     assert receipt["removed"]["message"] == 5
     assert set(receipt["removed"]) == {table.name for table in OWNED} | {"owner"}
-    assert holds(store_path.parent, TOKEN) == []
+    assert holds(store, TOKEN) == []
     for memory in (m, other):
         assert memory.search("key pot harmless", user_id="u1")["results"] == []
         assert memory.get_all(user_id="u1", show_deleted=True)["total"] == 0
@@ -201,16 +216,17 @@ def test_a_purged_user_is_gone_to_the_byte(store_path: Path, make_memory: MakeMe
     assert (m.get_all(user_id="u2", show_deleted=True), m.messages(user_id="u2")) == kept
     m.close()
     other.close()
-    assert holds(store_path.parent, TOKEN, TOKEN[:8]) == []
-    with closing(sqlite3.connect(store_path)) as raw:
-        assert raw.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-        assert raw.execute("PRAGMA foreign_key_check").fetchall() == []
-        assert raw.execute("SELECT key FROM meta WHERE key = 'erase'").fetchall() == []
+    assert holds(store, TOKEN, TOKEN[:8]) == []
+    with raw_connection(store) as raw:
+        if on_file(store):
+            assert raw.execute("PRAGMA integrity_check") == [("ok",)]
+            assert raw.execute("PRAGMA foreign_key_check") == []
+        assert raw.execute("SELECT key FROM meta WHERE key = 'erase'") == []
 
 
 @pytest.mark.parametrize("infer", [True, False])
 def test_a_purged_memory_is_gone_to_the_byte_and_its_neighbours_stay(
-    store_path: Path, make_memory: MakeMemory, infer: bool
+    store: str, make_memory: MakeMemory, infer: bool
 ) -> None:
     m, other = make_memory(), make_memory()
     found = ids(m.add(TALK, user_id="u1", infer=infer, idempotency_key="k"))
@@ -220,7 +236,7 @@ def test_a_purged_memory_is_gone_to_the_byte_and_its_neighbours_stay(
     receipt = m.purge(gone, user_id="u1")
     assert receipt["removed"]["version"] == 2
     m.close()
-    assert holds(store_path.parent, TOKEN, "Oma") == []
+    assert holds(store, TOKEN, "Oma") == []
     m = make_memory()
     for memory in (m, other):
         assert memory.get(gone) is None
@@ -247,12 +263,12 @@ def test_a_purged_successor_leaves_the_old_one_closed(m: Memory) -> None:
     assert m.search("Rome", user_id="ann", as_of="2024-02-01")["results"][0]["id"] == old
 
 
-def test_purging_a_run_takes_what_only_it_said(store_path: Path, make_memory: MakeMemory) -> None:
+def test_purging_a_run_takes_what_only_it_said(store: str, make_memory: MakeMemory) -> None:
     m = make_memory()
     m.add(f"I like {TOKEN}. I like tea.", user_id="u1", run_id="r1", idempotency_key="k")
     m.add("I like tea. I like jazz.", user_id="u1", run_id="r2")
     tea = m.get_all(user_id="u1", filters={"text": {"contains": "tea"}})["results"][0]
-    assert m.purge(user_id="u1", run_id="r1")["bytes_erased"]
+    assert m.purge(user_id="u1", run_id="r1")["bytes_erased"] is on_file(store)
     assert {item["memory"] for item in m.get_all(user_id="u1")["results"]} == {"I like tea.", "I like jazz."}
     left = m.get(tea["id"])
     assert left is not None
@@ -261,10 +277,10 @@ def test_purging_a_run_takes_what_only_it_said(store_path: Path, make_memory: Ma
     assert [turn["run_id"] for turn in m.messages(user_id="u1")["results"]] == ["r2"]
     assert [entry["event"] for entry in m.history(tea["id"])] == ["ADD"]
     m.close()
-    assert holds(store_path.parent, TOKEN) == []
+    assert holds(store, TOKEN) == []
 
 
-def test_a_dry_run_counts_and_changes_nothing(m: Memory, row_counts: RowCounts, store_path: Path) -> None:
+def test_a_dry_run_counts_and_changes_nothing(m: Memory, row_counts: RowCounts) -> None:
     uids = use(m, "u1", TOKEN)
     before = row_counts()
     told = m.purge(user_id="u1", dry_run=True)["would_remove"]
@@ -318,10 +334,10 @@ def test_a_reader_of_an_older_state_is_waited_for_and_then_told_of(
     again = make_memory()
     done = threading.Event()
     for _ in range(200):
-        if holds(store_path.parent, TOKEN) == []:
+        if holds(store_path, TOKEN) == []:
             break
         done.wait(0.05)
-    assert holds(store_path.parent, TOKEN) == []
+    assert holds(store_path, TOKEN) == []
     again.add("and on", user_id="u1", infer=False)
 
 
@@ -345,15 +361,15 @@ def test_a_purge_killed_before_its_bytes_were_erased_is_finished_on_opening(
     m.close()
     with pytest.raises(AssertionError):
         run_python(KILLED, store_path)
-    assert holds(store_path.parent, TOKEN)
+    assert holds(store_path, TOKEN)
     with Memory(str(store_path), embedder=HashEmbedder()) as again:
         assert again.get_all(user_id="u1", show_deleted=True)["total"] == 0
         pause = threading.Event()
         for _ in range(200):
-            if holds(store_path.parent, TOKEN) == []:
+            if holds(store_path, TOKEN) == []:
                 break
             pause.wait(0.05)
-    assert holds(store_path.parent, TOKEN) == []
+    assert holds(store_path, TOKEN) == []
 
 
 def test_reset_erases_the_bytes_too(tmp_path: Path) -> None:
@@ -361,7 +377,7 @@ def test_reset_erases_the_bytes_too(tmp_path: Path) -> None:
     with Memory(str(path), embedder=HashEmbedder()) as m:
         use(m, "u1", TOKEN)
         m.reset()
-    assert holds(path.parent, TOKEN) == []
+    assert holds(path, TOKEN) == []
 
 
 def test_many_are_purged_in_one_go(m: Memory) -> None:
@@ -372,13 +388,13 @@ def test_many_are_purged_in_one_go(m: Memory) -> None:
     assert m.search("another fact", user_id="u1")["results"][0]["memory"] == "another"
 
 
-def test_the_command_purges_with_leave_only(store_path: Path, make_memory: MakeMemory) -> None:
+def test_the_command_purges_with_leave_only(store: str, make_memory: MakeMemory) -> None:
     m = make_memory(embedder="none")
     uid = ids(m.add(TALK, user_id="u1", infer=False))[TALK[2]["content"]]
     runner = CliRunner()
 
     def run(*arguments: str) -> Any:
-        return runner.invoke(app, ["--store", str(store_path), *arguments], env={"MNEMIC_EMBEDDER": "none"})
+        return runner.invoke(app, ["--store", store, *arguments], env={"MNEMIC_EMBEDDER": "none"})
 
     assert run("purge", uid).exit_code == 2
     assert "Nothing was removed" in run("purge", uid, "--dry-run").output
@@ -387,4 +403,3 @@ def test_the_command_purges_with_leave_only(store_path: Path, make_memory: MakeM
     assert run("purge", "--all", "-u", "u1", "--yes").exit_code == 0
     assert m.get_all(user_id="u1")["total"] == 0
     assert run("purge", uid, "--yes").exit_code == 1
-    shutil.rmtree(store_path.parent / "home", ignore_errors=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -158,10 +157,10 @@ with Memory(sys.argv[1], embedder=HashEmbedder()) as m:
 """
 
 
-def test_another_process_has_the_first_result(m: Memory, store_path: Path, run_python: RunPython) -> None:
+def test_another_process_has_the_first_result(m: Memory, store: str, run_python: RunPython) -> None:
     first = m.add(TEXT, user_id="u1", infer=False, idempotency_key="k")
     with ThreadPoolExecutor(3) as pool:
-        again = pool.map(lambda _: json.loads(run_python(SCRIPT, store_path, TEXT)), range(3))
+        again = pool.map(lambda _: json.loads(run_python(SCRIPT, store, TEXT)), range(3))
     assert list(again) == [first] * 3
 
 
@@ -273,14 +272,14 @@ def test_an_embedder_that_takes_nothing_is_an_outage(memory_with: MakeMemory, fa
     assert len(embedder.calls) - calls <= 3
 
 
-async def _both(store: Path) -> tuple[Any, Any]:
-    async with AsyncMemory(str(store), embedder=HashEmbedder()) as m:
+async def _both(store: str) -> tuple[Any, Any]:
+    async with AsyncMemory(store, embedder=HashEmbedder()) as m:
         first = await m.add(TEXT, user_id="u1", infer=False, idempotency_key="k")
         return first, await m.add(TEXT, user_id="u1", infer=False, idempotency_key="k")
 
 
-def test_the_awaiting_face_replays_too(store_path: Path) -> None:
+def test_the_awaiting_face_replays_too(store: str) -> None:
     import asyncio
 
-    first, again = asyncio.run(_both(store_path))
+    first, again = asyncio.run(_both(store))
     assert again == first

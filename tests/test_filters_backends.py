@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC
@@ -31,6 +32,7 @@ from mnemic.filters import (
 from mnemic.filters import select as law
 from mnemic.store import schema as s
 from mnemic.store.filter_sql import condition, guard_condition
+from raw_stores import PostgresServer
 
 KEYS = (
     *("price", "名前", "ключ", "", " ", "text", "user_id", "metadata.x", "$and", "AND", "😀"),
@@ -268,13 +270,20 @@ class View:
         return Coded(np.array(codes, dtype=np.int32), distinct)
 
 
-@pytest.fixture(scope="module")
-def connection() -> Iterator[Connection]:
-    engine = create_engine("sqlite://")
+@pytest.fixture(scope="module", params=["sqlite", "postgres"])
+def connection(request: pytest.FixtureRequest) -> Iterator[Connection]:
+    if request.param == "sqlite":
+        engine = create_engine("sqlite://")
+    else:
+        server: PostgresServer = request.getfixturevalue("postgres")
+        engine = create_engine("postgresql+psycopg://", creator=server.connection_in("filters"))
 
     @event.listens_for(engine, "connect")
     def _(raw: Any, _record: Any) -> None:
-        raw.create_function("mnemic_casefold", 1, lambda text: text and text.casefold(), deterministic=True)
+        if isinstance(raw, sqlite3.Connection):
+            raw.create_function(
+                "mnemic_casefold", 1, lambda text: text and text.casefold(), deterministic=True
+            )
 
     s.tables.create_all(engine)
     with engine.connect() as open_connection:
@@ -393,6 +402,7 @@ def test_numbers_agree(connection: Connection, world: World) -> None:
     check_agreement(connection, world.rows, parse(world.filters, UTC))
 
 
+@pytest.mark.parametrize("connection", ["sqlite"], indirect=True)
 @QUICK
 @given(world=worlds(st.sampled_from(NUMBERS + HUGE)))
 def test_numbers_beyond_64_bits_agree_on_sqlite(connection: Connection, world: World) -> None:

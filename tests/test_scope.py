@@ -95,6 +95,10 @@ def test_an_add_is_for_one_owner_and_maybe_a_run() -> None:
         "",
     )
     assert write_scope("t", {"run_id": "r"}) == (Owner("t"), "r")
+    longest = dict.fromkeys(ID_FIELDS, "x" * 512)
+    assert write_scope("t" * 512, longest)[0].app_id == "x" * 512
+    with pytest.raises(ScopeError, match="user_id, app_id have 3,073 bytes together"):
+        write_scope("t", {"user_id": "李" * 512, "app_id": "雷" * 512})
 
 
 @pytest.mark.parametrize("ids", [{}, dict.fromkeys(ID_FIELDS)])

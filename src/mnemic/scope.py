@@ -16,6 +16,8 @@ from .records import Owner
 
 ID_FIELDS = ("user_id", "agent_id", "app_id", "run_id")
 MAX_ID_LENGTH = 512
+# What an index of PostgreSQL takes of an owner.
+MAX_OWNER_BYTES = 2_600
 MAX_PATTERNS = 500
 MAX_ID_VALUES = 1_000
 
@@ -101,12 +103,18 @@ def joined_ids(bound: Ids, ids: Mapping[str, object]) -> dict[str, str | None]:
 def write_scope(tenant: str, ids: Mapping[str, object]) -> tuple[Owner, str]:
     """The owner and the run ('' for none) that an add is for; an id of None is not given.
 
-    Raises `ScopeError` when no id is given or one is invalid.
+    Raises `ScopeError` when no id is given or one is invalid, or they are too long together.
     """
     given = _given(ids)
     if not given:
         raise ScopeError(NO_ID)
     run_id = given.pop("run_id", "")
+    size = len("".join((tenant, *given.values())).encode())
+    if size > MAX_OWNER_BYTES:
+        raise ScopeError(
+            f"The tenant and the ids {', '.join(given)} have {size:,} bytes together as UTF-8; at most"
+            f" {MAX_OWNER_BYTES:,} do."
+        )
     return Owner(tenant, **given), run_id
 
 
