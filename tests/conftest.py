@@ -255,14 +255,14 @@ RunPython = Callable[..., str]
 def run_python(tmp_path: Path) -> RunPython:
     """Runs a script in a fresh process and returns what it prints; a failure shows what it said."""
 
-    def run(script: str, *args: object, **environ: str) -> str:
+    def run(script: str, *args: object, timeout: float = 60, **environ: str) -> str:
         done = subprocess.run(
             [sys.executable, "-W", "ignore::DeprecationWarning", "-c", script, *map(str, args)],
             env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **environ},
             cwd=tmp_path,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=timeout,
             check=False,
         )
         assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"

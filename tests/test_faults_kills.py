@@ -15,6 +15,9 @@ from conftest import RunPython
 from mnemic import Memory
 from mnemic.models.fakes import HashEmbedder
 
+PATIENCE = 280
+pytestmark = pytest.mark.timeout(300)
+
 # A parent that forks writers and kills them, so that imports are paid for once.
 COMMON = """
 import json, os, random, signal, sys, threading, time
@@ -123,7 +126,7 @@ def assert_whole(path: Path) -> None:
 def test_a_kill_at_any_moment_loses_nothing_and_leaves_nothing_half(
     store_path: Path, run_python: RunPython, kind: str
 ) -> None:
-    acknowledged, unknown, slowest = json.loads(run_python(ANY_MOMENT, store_path, kind))
+    acknowledged, unknown, slowest = json.loads(run_python(ANY_MOMENT, store_path, kind, timeout=PATIENCE))
     assert acknowledged > 50
     assert unknown > 3, "the kills fell between the calls only"
     assert slowest < 5
@@ -189,7 +192,7 @@ while True:
 def test_a_kill_before_any_step_of_a_write_leaves_nothing_of_it(
     store_path: Path, run_python: RunPython, kind: str
 ) -> None:
-    killed, changed = json.loads(run_python(EVERY_STEP, store_path, kind))
+    killed, changed = json.loads(run_python(EVERY_STEP, store_path, kind, timeout=PATIENCE))
     assert killed >= 3
     assert changed
     assert_whole(store_path)
@@ -218,7 +221,7 @@ def test_a_long_log_left_by_a_kill_opens_at_once(store_path: Path, run_python: R
         check=False,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
     )
     assert done.stdout.split() == [str(i) for i in range(25)], done.stderr
     assert store_path.with_name(store_path.name + "-wal").stat().st_size > 24_000_000

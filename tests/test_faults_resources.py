@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from conftest import RunPython
+
+PATIENCE = 280
 pytestmark = pytest.mark.timeout(300)
 
 MEASURE = """
@@ -25,16 +25,6 @@ def resident():
 def files():
     return len(os.listdir("/dev/fd"))
 """
-
-
-def measured(script: str, *args: object) -> list[Any]:
-    """What a script in a fresh process prints as JSON; a busy machine may take its time."""
-    command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", script, *map(str, args)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=280, check=False)
-    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
-    found: list[Any] = json.loads(done.stdout)
-    return found
-
 
 MANY_CALLS = (
     MEASURE
@@ -70,8 +60,10 @@ print(json.dumps([after[0] - before[0], after[1] - before[1]]))
 
 
 @pytest.mark.parametrize("face", ["Memory", "AsyncMemory"])
-def test_500_adds_and_searches_grow_neither_threads_nor_memory(store_path: Path, face: str) -> None:
-    threads, megabytes = measured(MANY_CALLS, store_path, face)
+def test_500_adds_and_searches_grow_neither_threads_nor_memory(
+    store_path: Path, run_python: RunPython, face: str
+) -> None:
+    threads, megabytes = json.loads(run_python(MANY_CALLS, store_path, face, timeout=PATIENCE))
     assert threads <= 2
     assert megabytes < 30
 
@@ -123,8 +115,8 @@ print(json.dumps([new - old for new, old in zip(after, before)]))
 
 
 @pytest.mark.parametrize("way", ["blocking", "awaited", "dropped", "unopened", "refused"])
-def test_200_stores_leave_no_file_open(store_path: Path, way: str) -> None:
-    files, threads, megabytes = measured(MANY_STORES, store_path, way)
+def test_200_stores_leave_no_file_open(store_path: Path, run_python: RunPython, way: str) -> None:
+    files, threads, megabytes = json.loads(run_python(MANY_STORES, store_path, way, timeout=PATIENCE))
     assert abs(files) <= 2
     assert threads <= 2
     assert megabytes < 30
