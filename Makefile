@@ -30,7 +30,7 @@ MEM0_STAMPS := .venv-mem0-1/.installed .venv-mem0-2/.installed
 	@touch $@
 
 test: check $(MEM0_STAMPS)  ## everything
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 format: $(STAMP)
 	$(BIN)/ruff format src tests bench examples
