@@ -53,18 +53,18 @@ def ids_of(m: Memory) -> dict[str, str]:
     return {item["memory"]: item["id"] for item in m.get_all(**ANN)["results"]}
 
 
-def test_fail_names_what_is_there_and_writes_nothing(m: Memory, other: Memory, store_path: Path) -> None:
+def test_fail_names_what_is_there_and_writes_nothing(m: Memory, other: Memory, store: str) -> None:
     data = exported(other)
     m.import_from(io.BytesIO(data))
     other.add(facts=["new since"], **ANN)
-    before = tenant_rows(store_path, "default")
+    before = tenant_rows(store, "default")
     for dry_run in (True, False):
         with pytest.raises(
             ValidationError, match="3 memories of the file are in this store already"
         ) as fault:
             m.import_from(io.BytesIO(exported(other)), dry_run=dry_run)
     assert sorted(fault.value.details["conflicts"]) == sorted(ids_of(m).values())
-    assert tenant_rows(store_path, "default") == before
+    assert tenant_rows(store, "default") == before
 
 
 def test_skip_leaves_what_is_there_and_adds_the_rest(m: Memory, other: Memory) -> None:
@@ -78,7 +78,7 @@ def test_skip_leaves_what_is_there_and_adds_the_rest(m: Memory, other: Memory) -
     assert [entry["event"] for entry in m.history(changed)] == ["ADD", "UPDATE"]
 
 
-def test_overwrite_makes_memories_as_in_the_file(m: Memory, other: Memory, store_path: Path) -> None:
+def test_overwrite_makes_memories_as_in_the_file(m: Memory, other: Memory, store: str) -> None:
     data = exported(other)
     m.import_from(io.BytesIO(data))
     ids = ids_of(m)
@@ -89,7 +89,7 @@ def test_overwrite_makes_memories_as_in_the_file(m: Memory, other: Memory, store
     assert (done["added"], done["overwritten"], done["skipped"]) == (0, 3, 0)
     assert texts(m) == set(TEXTS)
     assert {uid: m.history(uid) for uid in ids.values()} == {uid: other.history(uid) for uid in ids.values()}
-    events = [row for row in tenant_rows(store_path, "default")["change"] if row[3] == "PURGE"]
+    events = [row for row in tenant_rows(store, "default")["change"] if row[3] == "PURGE"]
     assert [(row[7], row[8]) for row in events] == [("ann", "import")]
 
 
@@ -150,13 +150,13 @@ def test_a_memory_that_others_were_superseded_by_can_be_overwritten(m: Memory, t
 
 @pytest.mark.parametrize("on_conflict", ["fail", "skip", "overwrite"])
 def test_another_tenants_ids_are_neither_touched_nor_described(
-    make_memory: MakeMemory, store_path: Path, on_conflict: str
+    make_memory: MakeMemory, store: str, on_conflict: str
 ) -> None:
     other = make_memory(tenant="other")
     data = exported(other)
     m = make_memory()
     m.add(facts=["mine"], **ANN)
-    before = tenant_rows(store_path, "default")
+    before = tenant_rows(store, "default")
     messages_only = [
         line for line in lines_of(data) if line["line"] in ("header", "owner", "episode", "footer")
     ]
@@ -168,7 +168,7 @@ def test_another_tenants_ids_are_neither_touched_nor_described(
         assert "bystander" not in str(fault.value)
         assert "other" not in str(fault.value.details)
         assert "taken in this store by something else" in told
-    assert tenant_rows(store_path, "default") == before
+    assert tenant_rows(store, "default") == before
 
 
 def test_an_id_of_another_owner_is_refused(m: Memory, other: Memory) -> None:
@@ -254,12 +254,10 @@ def test_without_an_embedder_vectors_are_left_out_unless_the_store_has_that_spac
         assert exported(m, **ANN, vectors=True).splitlines()[1:] == data.splitlines()[1:]
 
 
-def test_an_embedder_that_fails_leaves_nothing(
-    other: Memory, store_path: Path, make_memory: MakeMemory
-) -> None:
+def test_an_embedder_that_fails_leaves_nothing(other: Memory, store: str, make_memory: MakeMemory) -> None:
     m = make_memory()
     m.add(facts=["before"], **ANN)
-    before = tenant_rows(store_path, "default")
+    before = tenant_rows(store, "default")
 
     class Failing(HashEmbedder):
         async def embed(self, texts: Any, purpose: Any) -> Any:
@@ -267,7 +265,7 @@ def test_an_embedder_that_fails_leaves_nothing(
 
     with pytest.raises(EmbedderError):
         make_memory(embedder=Failing()).import_from(io.BytesIO(exported(other)))
-    assert tenant_rows(store_path, "default") == before
+    assert tenant_rows(store, "default") == before
 
 
 # --- Others at the same time ----------------------------------------------------------------------------------
@@ -329,12 +327,12 @@ def test_other_writers_that_never_let_it_through_are_an_outage(
 
 
 def test_a_cancelled_import_and_one_whose_progress_fails_leave_nothing(
-    store_path: Path, other: Memory, m: Memory
+    store: str, other: Memory, m: Memory
 ) -> None:
-    data, before = exported(other), tenant_rows(store_path, "default")
+    data, before = exported(other), tenant_rows(store, "default")
 
     async def cancelled() -> None:
-        async with AsyncMemory(str(store_path), embedder=HashEmbedder()) as aio:
+        async with AsyncMemory(store, embedder=HashEmbedder()) as aio:
             tasks: list[asyncio.Task[Any]] = []
             loop = asyncio.get_running_loop()
 
@@ -358,7 +356,7 @@ def test_a_cancelled_import_and_one_whose_progress_fails_leave_nothing(
 
     with pytest.raises(RuntimeError, match="no more"):
         m.import_from(io.BytesIO(data), progress=failing)
-    assert tenant_rows(store_path, "default") == before
+    assert tenant_rows(store, "default") == before
 
 
 def test_progress_tells_stage_and_share(m: Memory, other: Memory) -> None:
@@ -371,18 +369,17 @@ def test_progress_tells_stage_and_share(m: Memory, other: Memory) -> None:
     assert all(done == total > 0 for _, done, total in told)
 
 
-def test_messages_lend_their_words_or_are_memories_never_both(m: Memory, other: Memory) -> None:
+def test_messages_lend_their_words_or_are_memories_never_both(m: Memory, other: Memory, store: str) -> None:
     """A message whose memory is gone has terms of its own; once the memory is back, it has them no more."""
     whole = lines_of(exported(other))
     verbatim = ids_of(other)[TEXTS[2]]
     without = [line for line in whole if verbatim not in json.dumps(line)]
     without[-1] = {**without[-1], "memories": 2, "versions": 2, "changes": without[-1]["changes"] - 1}
     m.import_from(file_of(without))
-    path = Path(m.stats()["store"])
-    assert len(tenant_rows(path, "default")["message_terms"]) == 1
+    assert len(tenant_rows(store, "default")["message_terms"]) == 1
     m.import_from(file_of(whole), on_conflict="skip")
-    assert len(tenant_rows(path, "default")["message_terms"]) == 0
+    assert len(tenant_rows(store, "default")["message_terms"]) == 0
     unsupported = [{**line, "support": []} if line.get("id") == verbatim else line for line in whole]
     m.import_from(file_of(unsupported), on_conflict="overwrite")
-    assert len(tenant_rows(path, "default")["message_terms"]) == 1
+    assert len(tenant_rows(store, "default")["message_terms"]) == 1
     assert found(m) == set(TEXTS)

@@ -175,8 +175,8 @@ class Move:
     def _switch(self, filler: Filler, target: Space) -> bool:
         """Make the target the space that is searched, if no version lacks a vector in it."""
         with self._parts.store().write() as tx:
-            spaces.hold_spaces(tx)
             self._lead(tx)
+            spaces.hold_spaces(tx)
             if not filler.lacks_none(tx):
                 return False
             spaces.switch(tx, target)
@@ -192,7 +192,7 @@ class Move:
                 dropped = True
                 while dropped:
                     with store.write() as tx:
-                        dropped = filling.drop_vectors(tx, state.id, space_id, DROPPED)
+                        dropped = filling.drop_vectors(tx, state, space_id, DROPPED)
             self._progress("owners freed of old vectors", len(states), len(states))
             with store.write() as tx:
                 spaces.remove_space(tx, space_id)

@@ -36,7 +36,7 @@ from .schema import chunks
 from .sound import decoding
 from .versions import key_of, past_key
 
-CHUNK = 2_000
+_STREAMED = {"yield_per": 2_000}
 MOST_PLACES = 5
 # Tables whose rows are made from others: one that belongs to nothing can go.
 DERIVED = (s.vector, s.terms, s.message_terms, s.claim)
@@ -454,7 +454,7 @@ def kind_of(table: Table) -> FaultKind:
 
 
 def _streamed(tx: Connection, query: Select[Any], values: Mapping[str, Any] | None = None) -> Iterator[Any]:
-    yield from tx.execution_options(yield_per=CHUNK).execute(query, values or {})
+    yield from tx.execute(query, values or {}, execution_options=_STREAMED)
 
 
 def _version(row: _VersionRow) -> str:

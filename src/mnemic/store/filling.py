@@ -83,9 +83,12 @@ def _put(tx: Connection, owner_id: int, space_id: int, vectors: dict[int, bytes]
         insert_all(tx, s.vector, rows)
 
 
-def drop_vectors(tx: Connection, owner_id: int, space_id: int, at_most: int) -> bool:
+def drop_vectors(tx: Connection, state: OwnerState, space_id: int, at_most: int) -> bool:
     """Drop some of an owner's vectors in a space; whether any were there."""
-    c = s.vector.c
+    owner_id, c = state.id, s.vector.c
+    # Locked, since a restore copies what is there.
+    if lock_owner_if_there(tx, state.owner.tenant, owner_id) is None:
+        return False
     some = select(c.version_no).where(c.owner_id == owner_id, c.space_id == space_id).limit(at_most)
     nos: Sequence[int] = tx.execute(some).scalars().all()
     for few in chunks(nos):

@@ -70,10 +70,27 @@ class Numbers:
 
 def owner_for_write(tx: Connection, who: Owner, at: Instant) -> OwnerState:
     """The owner's state, made on first use and locked against other writers until the transaction ends."""
-    names = dict(zip(("tenant", "user_id", "agent_id", "app_id"), astuple(who), strict=True))
+    names = _named(who)
     while (row := tx.execute(_FIND, names).first()) is None:
         tx.execute(_INSERT, {**names, "at": at})
     return OwnerState(row.id, row.seq, who)
+
+
+def owners_for_write(tx: Connection, made: Mapping[Owner, Instant]) -> None:
+    """Make those of some owners that are not there, each at its instant, and lock all of them.
+
+    Made by name and locked by number, as all do, so that no two writers wait for each other.
+    """
+    for who in sorted(made, key=astuple):
+        if owner_number(tx, who) is None:
+            tx.execute(_INSERT, {**_named(who), "at": made[who]})
+    found = {owner_number(tx, who): who for who in made}
+    for number in sorted(number for number in found if number is not None):
+        lock_owner_if_there(tx, found[number].tenant, number)
+
+
+def _named(who: Owner) -> dict[str, str]:
+    return dict(zip(("tenant", "user_id", "agent_id", "app_id"), astuple(who), strict=True))
 
 
 def owner_number(tx: Connection, who: Owner) -> int | None:

@@ -41,7 +41,7 @@ _NOTE = text(
 )
 
 
-# A row that every store has, locked by who makes a space.
+# A row that every store has, locked by who makes or moves a space.
 _ONE_AT_A_TIME = select(s.meta.c.value).where(s.meta.c.key == "store_id").with_for_update()
 
 
@@ -116,7 +116,11 @@ def note_filled(tx: Connection) -> None:
 
 
 def lead(tx: Connection, token: str, at: Instant, *, closing: bool = False) -> None:
-    """Be the one who moves the store, for another lease. Raises `StoreBusyError` where somebody else is."""
+    """Be the one who moves the store, for another lease. Raises `StoreBusyError` where somebody else is.
+
+    Call it before anything else is locked: who makes or moves spaces waits here for others who do.
+    """
+    tx.execute(_ONE_AT_A_TIME)
     mover = _mover(tx)
     if mover is not None and mover.token != token and at < mover.until:
         raise StoreBusyError("The store is being moved to another embedder by somebody else already.")
@@ -127,6 +131,7 @@ def lead(tx: Connection, token: str, at: Instant, *, closing: bool = False) -> N
 
 def end_lead(tx: Connection, token: str) -> None:
     """Be it no longer."""
+    tx.execute(_ONE_AT_A_TIME)
     mover = _mover(tx)
     if mover is not None and mover.token == token:
         tx.execute(delete(s.meta).where(s.meta.c.key == "mover"))

@@ -10,11 +10,13 @@ from types import TracebackType
 from typing import BinaryIO, Self, cast
 
 from .. import runtime, shapes
+from ..clock import Instant
 from ..errors import StoreBusyError, ValidationError
-from ..records import Act, Embedded, OnConflict
+from ..records import Act, Embedded, OnConflict, Owner
 from ..store import spaces
 from ..store.database import Store
 from ..store.import_rows import Placer
+from ..store.owners import owners_for_write
 from ..text.pack import pack
 from ..text.tokens import index_terms
 from ..whole import WholeChange, WholeEpisode, WholeMemory, WholeMessage, WholeOwner
@@ -173,8 +175,9 @@ def write(store: Store, job: Job, planned: Plan, spool: Spool, space_id: int | N
     spool.rewind()
     done, total = 0, job.contents.counts.memories
     with store.write() as tx:
-        if space_id is not None:
-            spaces.expect_space(tx, space_id)
+        # Locked first, so that what is looked up then stays as it is.
+        owners_for_write(tx, _owners(job))
+        spaces.hold_space(tx, space_id, act.at)
         if make_plan(tx, job.tenant, job.contents, job.on_conflict) != planned:
             raise PlanChangedError("Other writers kept changing the memories that are imported.")
         placer: Placer | None = None
@@ -195,6 +198,12 @@ def write(store: Store, job: Job, planned: Plan, spool: Spool, space_id: int | N
         runtime.current().pool.submit(store.checkpoint)
     if job.progress is not None:
         job.progress("write", total, total)
+
+
+def _owners(job: Job) -> dict[Owner, Instant]:
+    """The owners of a file, and when they came."""
+    told = [section.owner for section in job.contents.sections]
+    return {Owner(job.tenant, one.user_id, one.agent_id, one.app_id): one.created_at for one in told}
 
 
 def _write_one(placer: Placer, place: _Place, record: Line, spool: Spool, space_id: int | None) -> None:
