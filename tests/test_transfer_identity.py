@@ -5,10 +5,10 @@ from __future__ import annotations
 import contextlib
 import io
 import re
-import sqlite3
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -16,6 +16,7 @@ from conftest import MakeMemory
 from mnemic import Memory, MnemicError
 from mnemic.models.fakes import HashEmbedder
 from mnemic.store.schema import OWNED
+from raw_stores import raw_connection
 
 SAID = [
     "I live in Hangzhou.",
@@ -180,7 +181,10 @@ def test_a_part_of_a_store_is_imported_as_it_was_exported(
         assert listed[0] == listed[1]
 
 
-def test_all_rows_are_the_same_but_for_their_numbers(make_memory: MakeMemory, tmp_path: Path) -> None:
+@pytest.mark.parametrize("to", ["a file", "the same database"])
+def test_all_rows_are_the_same_but_for_their_numbers(
+    make_memory: MakeMemory, store: str, empty_store: str, tmp_path: Path, to: str
+) -> None:
     here = make_memory()
     ids: list[str] = []
     for step in (
@@ -201,21 +205,26 @@ def test_all_rows_are_the_same_but_for_their_numbers(make_memory: MakeMemory, tm
         ("delete", 2, "ann"),
     ):
         do(here, ids, step)
-    there_path = tmp_path / "there.db"
-    with Memory(str(there_path), embedder=HashEmbedder()) as there:
+    elsewhere = str(tmp_path / "there.db") if to == "a file" else empty_store
+    with Memory(elsewhere, embedder=HashEmbedder()) as there:
         there.import_from(whole(here))
-    here_rows, there_rows = (unnumbered(Path(path)) for path in (here.stats()["store"], there_path))
+    here_rows, there_rows = unnumbered(store), unnumbered(elsewhere)
     assert there_rows == here_rows
     assert all(here_rows[table.name] for table in OWNED if table.name != "replay")
+
+
+def _plain(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The row as SQLite gives it, which has no booleans."""
+    return tuple(int(value) if isinstance(value, bool) else value for value in row)
 
 
 NUMBERS = ("id", "no", "seq", "owner_id", "space_id")
 
 
-def unnumbered(path: Path) -> dict[str, list[str]]:
+def unnumbered(store: str) -> dict[str, list[str]]:
     """The rows of the default tenant by table, in no order, without the store's numbers."""
     found = {}
-    with contextlib.closing(sqlite3.connect(path)) as raw:
+    with raw_connection(store) as raw:
         for table in OWNED:
             names = [c.name for c in table.columns if c.name not in NUMBERS and not c.name.endswith("_no")]
             chosen = ", ".join(f'"{name}"' for name in names)
@@ -224,5 +233,5 @@ def unnumbered(path: Path) -> dict[str, list[str]]:
                 " WHERE owner_id IN (SELECT id FROM owner WHERE tenant = 'default')"
             )
             # The key of a superseded memory ends in its number.
-            found[table.name] = sorted(re.sub(r":\d+'", ":n'", repr(row)) for row in rows)
+            found[table.name] = sorted(re.sub(r":\d+'", ":n'", repr(_plain(row))) for row in rows)
     return found
