@@ -63,7 +63,7 @@ def explained() -> Iterator[dict[str, Plan]]:
     plans: dict[str, Plan] = {}
 
     def explain(
-        connection: Connection, cursor: Any, statement: str, parameters: Any, _: object, many: bool
+        connection: Connection, _cursor: Any, statement: str, parameters: Any, _: object, many: bool
     ) -> None:
         touched = any(re.search(rf"\b{name}\b", statement) for name in OWNED_NAMES)
         if touched and statement not in plans and not statement.startswith("CREATE"):

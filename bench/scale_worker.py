@@ -52,7 +52,7 @@ def fill(memory: Memory, options: Options) -> dict[str, Any]:
 
 def cold(memory: Memory, options: Options) -> dict[str, Any]:
     """The first searches of 20 owners, and before them of one that is not counted: it warms up the process."""
-    chosen = random.Random("cold").sample(range(options.owners), 21)
+    chosen = random.Random("cold").sample(range(options.owners), min(21, options.owners))
     took = [took for took, _ in asked(memory, chosen, options)]
     return {"seconds": took[1:]}
 
