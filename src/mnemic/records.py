@@ -524,3 +524,24 @@ class Checkup:
     mendable: frozenset[FaultKind]
     mended: Mapping[FaultKind, int]
     checked: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What asking models cost: calls, tokens in and out (what is told of them), texts embedded, milliseconds."""
+
+    calls: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    embeddings: int = 0
+    ms: float = 0.0
+
+    def plus(self, other: Usage) -> Usage:
+        """Both together."""
+        return Usage(
+            self.calls + other.calls,
+            self.tokens_in + other.tokens_in,
+            self.tokens_out + other.tokens_out,
+            self.embeddings + other.embeddings,
+            self.ms + other.ms,
+        )

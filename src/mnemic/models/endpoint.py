@@ -1,10 +1,11 @@
-"""One way to talk to an OpenAI-compatible endpoint: address, key, time limit, retries, telling errors."""
+"""One way to talk to a model's endpoint: address, key, time limit, retries, telling errors."""
 
 from __future__ import annotations
 
 import asyncio
 import email.utils
 import functools
+import importlib
 import importlib.util
 import json
 import os
@@ -13,19 +14,20 @@ import re
 import threading
 import time
 import weakref
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit, urlunsplit
 
 from mnemic.checks import masked_url
 from mnemic.errors import ConfigError, MissingDependencyError, ModelError, ModelTimeoutError
 from mnemic.models.settings import RunBlocking
 
-if TYPE_CHECKING:
-    from openai import APIStatusError, AsyncOpenAI
+from .providers import OPENAI, Provider
 
-OPENAI_URL = "https://api.openai.com/v1"
+if TYPE_CHECKING:
+    from openai import APIStatusError
+
 # Servers that want no key ignore this one; the SDK does not send a request without any.
 NO_KEY = "no-key"
 LONGEST_WAIT = 60.0
@@ -38,7 +40,10 @@ _TOO_LONG = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class EndpointConfig:
-    """Where and how to send requests. `option` is the settings' path in messages, as in "embedder"."""
+    """Where and how to send requests. `option` is the settings' path in messages, as in "embedder".
+
+    api_version: of Azure's older API. secrets: what is never to be seen in a message, beside the key.
+    """
 
     option: str
     base_url: str
@@ -46,6 +51,9 @@ class EndpointConfig:
     timeout: float
     max_retries: int
     max_concurrency: int
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    api_version: str | None = None
+    secrets: tuple[str, ...] = field(default=(), repr=False)
 
     @property
     def place(self) -> str:
@@ -98,22 +106,39 @@ def normalise_base_url(url: str, option: str) -> str:
 
 
 def resolve_address(
-    base_url: str | None, api_key: str | None, option: str, environ: Mapping[str, str]
+    base_url: str | None,
+    api_key: str | None,
+    option: str,
+    environ: Mapping[str, str],
+    provider: Provider = OPENAI,
 ) -> tuple[str, str]:
     """The base URL and the key to use.
 
-    A key from the environment goes only to the address from the environment or to OpenAI's own: never to
-    a server that the settings name. Raises ConfigError when OpenAI's own address has no key.
+    A key from the environment goes only to the address from the environment or to the provider's own: never to
+    a server that the settings name, unless the provider is such a server by nature. Raises ConfigError where
+    no address is known, or when a provider that needs a key has none.
     """
-    address = normalise_base_url(base_url or environ.get("OPENAI_BASE_URL") or OPENAI_URL, option)
-    is_openai = urlsplit(address).netloc == urlsplit(OPENAI_URL).netloc
-    key = api_key or (environ.get("OPENAI_API_KEY") if base_url is None or is_openai else None)
-    if key is None and is_openai:
+    given = base_url or _first(environ, provider.url_names) or provider.base_url
+    if given is None:
+        names = " and neither is ".join(("", *provider.url_names))
         raise ConfigError(
-            f"{option}.api_key is not set and neither is OPENAI_API_KEY, which {address} needs.",
+            f"{option}.base_url is not set{names}, and this provider has no address of its own."
+        )
+    address = normalise_base_url(given, option)
+    is_own = provider.base_url is not None and urlsplit(address).netloc == urlsplit(provider.base_url).netloc
+    is_users = provider.base_url is None or not provider.needs_key
+    key = api_key or (_first(environ, provider.key_names) if base_url is None or is_own or is_users else None)
+    if key is None and provider.needs_key and (is_own or provider.base_url is None):
+        names = " or ".join(provider.key_names)
+        raise ConfigError(
+            f"{option}.api_key is not set and neither is {names}, which {masked_url(address)} needs.",
             suggestion=f"For a server of your own set {option}.base_url.",
         )
     return address, key or NO_KEY
+
+
+def _first(environ: Mapping[str, str], names: tuple[str, ...]) -> str | None:
+    return next((environ[name] for name in names if environ.get(name)), None)
 
 
 def retry_wait(attempt: int, asked: float | None, jitter: float) -> float | None:
@@ -136,12 +161,65 @@ def parse_retry_after(value: str | None, now: float) -> float | None:
     return None if moment is None else email.utils.mktime_tz(moment) - now
 
 
+class Client(Protocol):
+    """What sends the requests of one event loop."""
+
+    def post(self, path: str, *, cast_to: type[object], body: dict[str, object]) -> Awaitable[object]:
+        """The parsed body of the reply."""
+        ...
+
+    def close(self) -> Awaitable[None]:
+        """Give back the connections."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class SDK:
+    """A provider's library: its package, our extra, the module with its errors, and how its client is made.
+
+    Its errors have the names and attributes of those of the `openai` package.
+    """
+
+    package: str
+    extra: str
+    errors: str
+    client: Callable[[EndpointConfig], Client]
+
+
+def openai_client(config: EndpointConfig) -> Client:
+    """A client for whatever speaks OpenAI's protocol."""
+    import openai
+
+    settings: dict[str, Any] = {
+        "base_url": config.base_url,
+        "api_key": config.api_key,
+        "timeout": config.timeout,
+        "max_retries": 0,
+        "default_headers": dict(config.headers),
+    }
+    if config.api_version is not None:
+        azure: Client = openai.AsyncAzureOpenAI(api_version=config.api_version, **settings)
+        return azure
+    client: Client = openai.AsyncOpenAI(**settings)
+    return client
+
+
+OPENAI_SDK = SDK("openai", "openai", "openai", openai_client)
+
+
 class Endpoint:
     """Posts JSON to one server. Safe from several threads and loops: each loop has its own client."""
 
-    def __init__(self, config: EndpointConfig, error: type[ModelError], run_blocking: RunBlocking) -> None:
-        if importlib.util.find_spec("openai") is None:
-            raise MissingDependencyError(f"{config.option}.base_url", package="openai", extra="openai")
+    def __init__(
+        self,
+        config: EndpointConfig,
+        error: type[ModelError],
+        run_blocking: RunBlocking,
+        sdk: SDK = OPENAI_SDK,
+    ) -> None:
+        if importlib.util.find_spec(sdk.package) is None:
+            raise MissingDependencyError(f"The {config.option}", package=sdk.package, extra=sdk.extra)
+        self._sdk = sdk
         self._config = config
         self._error = error
         self._run_blocking = run_blocking
@@ -168,28 +246,27 @@ class Endpoint:
 
     async def _once(self, path: str, body: Mapping[str, object]) -> Answer | Refusal | _Outage:
         line = await self._line()
-        import openai
-
+        errors = importlib.import_module(self._sdk.errors)
         async with line.gate:
             try:
                 # The SDK's own limit counts the pause between two reads, so a dribbling server would pass it.
                 async with asyncio.timeout(self._config.timeout):
                     return Answer(await line.client.post(path, cast_to=object, body=dict(body)))
-            except (TimeoutError, openai.APITimeoutError) as error:
+            except (TimeoutError, errors.APITimeoutError) as error:
                 raise ModelTimeoutError(
                     f"{self._config.place}{path} did not answer within {self._config.timeout:g} s "
                     f"(option {self._config.option}.timeout)."
                 ) from error
-            except openai.APIStatusError as error:
+            except errors.APIStatusError as error:
                 return self._judge(error)
-            except (openai.APIResponseValidationError, json.JSONDecodeError) as error:
+            except (errors.APIResponseValidationError, json.JSONDecodeError) as error:
                 raise self._error(f"{self._config.place}{path} sent a reply that is no JSON.") from error
-            except openai.APIConnectionError as error:
-                return _Outage(f"cannot be reached: {error.__cause__ or error}")
+            except errors.APIConnectionError as error:
+                return _Outage(self._masked(f"cannot be reached: {error.__cause__ or error}"))
 
     def _judge(self, error: APIStatusError) -> Refusal | _Outage:
         message, param, code = _said(error.body, error.message)
-        message = message.replace(self._config.api_key, "***")
+        message = self._masked(message)
         status = error.status_code
         if status in (400, 413, 422) or (status >= 500 and _TOO_LONG.search(message)):
             return Refusal(status, message, param)
@@ -200,6 +277,13 @@ class Endpoint:
         if status in (401, 403):
             return _Outage(f"{told} (option {self._config.option}.api_key)", lasting=True)
         return _Outage(f"{told} (options {self._config.option}.base_url and .model)", lasting=True)
+
+    def _masked(self, message: str) -> str:
+        """A message without the key and whatever else secret was sent."""
+        for secret in (self._config.api_key, *self._config.secrets):
+            if secret:
+                message = message.replace(secret, "***")
+        return message
 
     def _failed(self, outage: _Outage, tries: int, wait: float | None) -> ModelError:
         message = f"{self._config.place} {outage.message}"
@@ -219,7 +303,7 @@ class Endpoint:
             line = self._lines.get(loop)
         if line is None:
             # Off the loop: the SDK takes most of a second to import, its TLS settings some 20 ms to load.
-            client = await self._run_blocking(functools.partial(_client, self._config))
+            client = await self._run_blocking(functools.partial(self._sdk.client, self._config))
             with self._lock:
                 fresh = _Line(client, asyncio.Semaphore(self._config.max_concurrency))
                 line = self._lines.setdefault(loop, fresh)
@@ -237,16 +321,8 @@ class Endpoint:
 class _Line:
     """What belongs to one event loop."""
 
-    client: AsyncOpenAI
+    client: Client
     gate: asyncio.Semaphore
-
-
-def _client(config: EndpointConfig) -> AsyncOpenAI:
-    from openai import AsyncOpenAI
-
-    return AsyncOpenAI(
-        base_url=config.base_url, api_key=config.api_key, timeout=config.timeout, max_retries=0
-    )
 
 
 def _said(body: object, fallback: str) -> tuple[str, str | None, str | None]:

@@ -66,6 +66,9 @@ class ScriptedLLM:
             finish_reason="stop",
         )
 
+    async def close(self) -> None:
+        """Does nothing: there are no connections."""
+
 
 class LLMFault(StrEnum):
     """What goes wrong in one call of a FaultyLLM."""
@@ -105,6 +108,10 @@ class FaultyLLM:
             await asyncio.Event().wait()
         reply = await self._inner.complete(messages, schema)
         return reply if fault is None else _spoiled(reply, fault)
+
+    async def close(self) -> None:
+        """Close the LLM inside."""
+        await self._inner.close()
 
 
 def _spoiled(reply: Completion, fault: LLMFault) -> Completion:

@@ -24,7 +24,9 @@ class ServerFaults:
 
     statuses: the HTTP status of a call that fails. message, retry_after: what those say, in the body and in
     the Retry-After header.
-    refused_fields: a request with one of these fields gets a 400 that names it. max_words: an input of more
+    refused_fields: a request with one of these fields gets a 400 that names it. refused_formats: likewise a
+    chat request whose `response_format` is of one of these types. drops: calls whose connection ends in the
+    middle of the reply. max_words: an input of more
     words gets a 400. max_inputs: a request with more inputs gets a 400. delay: seconds before each reply.
     cut: chat replies stop half way with finish_reason "length". vectors: how embeddings come back.
     no_json: replies are no JSON.
@@ -34,6 +36,8 @@ class ServerFaults:
     message: str = "planned failure"
     retry_after: str | None = None
     refused_fields: frozenset[str] = frozenset()
+    refused_formats: frozenset[str] = frozenset()
+    drops: frozenset[int] = frozenset()
     max_words: int | None = None
     max_inputs: int | None = None
     delay: float = 0.0
@@ -55,14 +59,16 @@ class RecordedRequest:
 
 @dataclass(frozen=True, slots=True)
 class ChatReply:
-    """One scripted reply of the chat route."""
+    """One scripted reply of the chat route. reasoning: sent as `reasoning_content`; text: None is null."""
 
-    text: str
+    text: str | None
     finish_reason: str = "stop"
+    reasoning: str | None = None
 
 
 class ScriptedServer:
-    """Serves `/v1/embeddings` (vectors of a HashEmbedder) and `/v1/chat/completions` (replies in order).
+    """Serves `/v1/embeddings` (vectors of a HashEmbedder) and `/v1/chat/completions` (replies in order; a mapping
+    is sent as the whole body).
 
         with ScriptedServer(replies=['{"facts": []}']) as server:
             Memory(embedder=EmbedderConfig("openai", model="any", base_url=server.base_url))
@@ -74,7 +80,7 @@ class ScriptedServer:
 
     def __init__(
         self,
-        replies: Iterable[str | ChatReply] = (),
+        replies: Iterable[str | ChatReply | Mapping[str, Any]] = (),
         *,
         dims: int = 64,
         faults: ServerFaults | None = None,
@@ -83,7 +89,7 @@ class ScriptedServer:
         self.requests: list[RecordedRequest] = []
         self.peak = 0
         self._busy = 0
-        self._replies: list[str | ChatReply] = list(replies)
+        self._replies: list[str | ChatReply | Mapping[str, Any]] = list(replies)
         self._embedder = HashEmbedder(dims)
         self._lock = threading.Lock()
         self._stopping = threading.Event()
@@ -112,7 +118,7 @@ class ScriptedServer:
             raise RuntimeError("The server is not running: use it in a with statement.")
         return f"http://127.0.0.1:{self._http.server_port}/v1"
 
-    def enqueue(self, *replies: str | ChatReply) -> None:
+    def enqueue(self, *replies: str | ChatReply | Mapping[str, Any]) -> None:
         """Add chat replies to the end of the script."""
         with self._lock:
             self._replies.extend(replies)
@@ -121,8 +127,8 @@ class ScriptedServer:
         """The requests whose path ends with `path`, in order."""
         return [request for request in self.requests if request.path.endswith(path)]
 
-    def reply_to(self, request: RecordedRequest) -> tuple[int, Mapping[str, Any] | str]:
-        """Record a request and make its reply: HTTP status and body."""
+    def reply_to(self, request: RecordedRequest) -> tuple[int, Mapping[str, Any] | str, bool]:
+        """Record a request and make its reply: HTTP status, body, and whether all of it is sent."""
         with self._lock:
             self.requests.append(request)
             call = len(self.requests)
@@ -130,7 +136,7 @@ class ScriptedServer:
             self.peak = max(self.peak, self._busy)
         try:
             self._stopping.wait(self.faults.delay)
-            return self._judge(call, request, self.faults)
+            return *self._judge(call, request, self.faults), call not in self.faults.drops
         finally:
             with self._lock:
                 self._busy -= 1
@@ -138,15 +144,19 @@ class ScriptedServer:
     def _judge(
         self, call: int, request: RecordedRequest, faults: ServerFaults
     ) -> tuple[int, Mapping[str, Any] | str]:
+        route = request.path.partition("?")[0]
         if call in faults.statuses:
             return faults.statuses[call], _error(faults.message)
         for name in sorted(faults.refused_fields & request.body.keys()):
             return 400, _error(f"Unsupported parameter: {name}")
+        form = request.body.get("response_format")
+        if isinstance(form, Mapping) and form.get("type") in faults.refused_formats:
+            return 400, _error(f"response_format of type {form['type']} is not supported")
         if faults.no_json:
             return 200, "<html>not the API</html>"
-        if request.path.endswith("/embeddings"):
+        if route.endswith("/embeddings"):
             return self._embeddings(request.body, faults)
-        if request.path.endswith("/chat/completions"):
+        if route.endswith("/chat/completions"):
             return self._chat(request.body, faults)
         return 404, _error(f"no route {request.path}")
 
@@ -177,12 +187,16 @@ class ScriptedServer:
             if not self._replies:
                 return 410, _error("the script has no reply left")
             scripted = self._replies.pop(0)
+        if isinstance(scripted, Mapping):
+            return 200, scripted
         reply = ChatReply(scripted) if isinstance(scripted, str) else scripted
-        if faults.cut:
+        if faults.cut and reply.text is not None:
             reply = replace(reply, text=reply.text[: len(reply.text) // 2], finish_reason="length")
         asked = sum(len(str(message.get("content")).split()) for message in body.get("messages", []))
-        said = len(reply.text.split())
+        said = len((reply.text or "").split())
         message = {"role": "assistant", "content": reply.text}
+        if reply.reasoning is not None:
+            message["reasoning_content"] = reply.reasoning
         return 200, {
             "id": "chatcmpl-scripted",
             "object": "chat.completion",
@@ -267,7 +281,7 @@ class _Handler(BaseHTTPRequestHandler):
         }
         parsed = json.loads(raw or b"{}")
         owner = self.server.owner
-        status, body = owner.reply_to(RecordedRequest(self.path, headers, parsed))
+        status, body, whole = owner.reply_to(RecordedRequest(self.path, headers, parsed))
         payload = (body if isinstance(body, str) else json.dumps(body)).encode()
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
@@ -275,7 +289,8 @@ class _Handler(BaseHTTPRequestHandler):
         if status >= 400 and owner.faults.retry_after is not None:
             self.send_header("Retry-After", owner.faults.retry_after)
         self.end_headers()
-        self.wfile.write(payload)
+        self.wfile.write(payload if whole else payload[: len(payload) // 2])
+        self.close_connection = self.close_connection or not whole
 
     def log_message(self, *_: object) -> None:
         """Requests are recorded, not printed."""

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from mnemic.errors import ConfigError
 from mnemic.models.settings import ModelSettings
+
+if TYPE_CHECKING:
+    from .config import LLMConfig
 
 __all__ = ["LLM", "ChatMessage", "Completion", "open_llm"]
 
@@ -51,27 +54,74 @@ class LLM(Protocol):
         """
         ...
 
+    async def close(self) -> None:
+        """Give back connections; the LLM opens them again when it is used again."""
+        ...
+
 
 def open_llm(spec: object = None, settings: ModelSettings | None = None) -> LLM | None:
     """The LLM that `spec` gives, or None for None: no LLM is ever chosen from the environment.
 
-    spec: an object with `complete(messages, schema=None)`, handed ChatMessages, returning a Completion or a
-    string; or a function from messages to text, handed plain dicts with "role" and "content". Sync or async;
-    sync code runs off the event loop, and its own exceptions pass through unchanged.
+    spec: a name ("openai:gpt-4o-mini", "anthropic:<model>", "ollama:llama3.1", "litellm:<model>", ...); an
+    LLMConfig; a mapping with its keys or mem0's; an object with `complete(messages, schema=None)`, handed
+    ChatMessages, returning a Completion or a string; a chat model of LangChain's (`ainvoke` or `invoke`); or a
+    function from messages to text, handed plain dicts with "role" and "content". User code may be sync or
+    async; sync code runs off the event loop, and its own exceptions pass through unchanged.
 
-    Raises ConfigError for anything else.
+    Raises ConfigError for anything else, MissingDependencyError when the provider's package is not installed.
     """
     if spec is None:
         return None
-    from .custom import CustomLLM
+    settings = settings or ModelSettings()
+    from .config import LLMConfig, config_from_mapping, config_from_name
 
-    if isinstance(spec, CustomLLM):
-        return spec
-    if isinstance(spec, type):
-        raise ConfigError(f"llm is the class {spec.__name__}; pass an instance of it.")
-    if not callable(getattr(spec, "complete", None)) and not callable(spec):
+    if isinstance(spec, str):
+        return _open(config_from_name(spec), settings)
+    if isinstance(spec, LLMConfig):
+        return _open(spec, settings)
+    if isinstance(spec, Mapping):
+        return _open(config_from_mapping(spec), settings)
+    return _open_object(spec, settings)
+
+
+def _open(config: LLMConfig, settings: ModelSettings) -> LLM:
+    if config.adapter == "openai":
+        from .openai import open_openai
+
+        return open_openai(config, settings.run_blocking)
+    if config.adapter == "anthropic":
+        from .anthropic import open_anthropic
+
+        return open_anthropic(config, settings.run_blocking)
+    if config.adapter == "litellm":
+        from .litellm import open_litellm
+
+        return open_litellm(config, settings.run_blocking)
+    from .langchain import is_langchain
+
+    if not is_langchain(config.model):
         raise ConfigError(
-            f"llm is {type(spec).__name__}; accepted: None, an object with complete(messages, schema=None), "
-            "or a function from messages to text."
+            "llm.model must be a chat model of LangChain's with ainvoke or invoke, given as an object."
         )
-    return CustomLLM(spec, (settings or ModelSettings()).run_blocking)
+    return _open_object(config.model, settings)
+
+
+def _open_object(source: object, settings: ModelSettings) -> LLM:
+    from .custom import CustomLLM
+    from .langchain import LangChainLLM, is_langchain
+    from .remote import RemoteLLM
+
+    if isinstance(source, CustomLLM | LangChainLLM | RemoteLLM):
+        return source
+    if isinstance(source, type):
+        raise ConfigError(f"llm is the class {source.__name__}; pass an instance of it.")
+    if callable(getattr(source, "complete", None)):
+        return CustomLLM(source, settings.run_blocking, settings.on_loop)
+    if is_langchain(source):
+        return LangChainLLM(source, settings.run_blocking, settings.on_loop)
+    if callable(source):
+        return CustomLLM(source, settings.run_blocking, settings.on_loop)
+    raise ConfigError(
+        f"llm is {type(source).__name__}; accepted: None, a name such as 'openai:<model>', a config, an object "
+        "with complete(messages, schema=None), or a function from messages to text."
+    )

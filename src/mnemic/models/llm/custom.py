@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from mnemic.errors import LLMOutputError
 from mnemic.models.llm import ChatMessage, Completion
-from mnemic.models.settings import RunBlocking, name_of
+from mnemic.models.settings import OnLoop, RunBlocking, name_of
 
 
 class CustomLLM:
-    """Calls the user's code; its own exceptions pass through unchanged."""
+    """Calls the user's code; its own exceptions pass through unchanged. The object stays the user's."""
 
-    def __init__(self, source: object, run_blocking: RunBlocking) -> None:
+    awaits = False
+
+    def __init__(self, source: object, run_blocking: RunBlocking, on_loop: OnLoop) -> None:
         complete: Any = getattr(source, "complete", None)
         self._is_object = callable(complete)
         call: Any = complete if self._is_object else source
         self._call: Callable[..., object] = call
         self._run_blocking = run_blocking
+        self._on_loop = on_loop
         self.name = name_of(source)
 
     async def complete(
@@ -33,7 +36,7 @@ class CustomLLM:
             call = functools.partial(self._call, [message.as_dict() for message in messages])
         made = call() if inspect.iscoroutinefunction(self._call) else await self._run_blocking(call)
         if inspect.isawaitable(made):
-            made = await made
+            made = await self._on_loop(_awaited(made))
         if isinstance(made, Completion):
             return made
         if isinstance(made, str):
@@ -42,3 +45,10 @@ class CustomLLM:
             f"The LLM {self.name!r} returned {type(made).__name__}; accepted: a string or a Completion.",
             raw=repr(made),
         )
+
+    async def close(self) -> None:
+        """Does nothing: the user's object stays open."""
+
+
+async def _awaited(made: Awaitable[object]) -> object:
+    return await made
