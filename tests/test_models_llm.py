@@ -2,9 +2,12 @@
 
 import asyncio
 import json
+import sys
 import threading
 from collections.abc import Iterator, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.machinery import ModuleSpec
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -434,6 +437,44 @@ def test_litellm_reaches_a_server_and_its_errors_are_ours(
     assert complete(llm).text == "ok"
 
 
+class LikeLiteLLM:
+    """LiteLLM's interface as far as it is used, for where that big package is not installed."""
+
+    def __init__(self, server: ScriptedServer) -> None:
+        self.asked: list[dict[str, Any]] = []
+        self._url = server.base_url
+
+    async def acompletion(self, **given: Any) -> Any:
+        import openai
+
+        self.asked.append(given)
+        own = ("timeout", "num_retries", "max_retries", "api_key", "api_base", "aws_region_name")
+        body = {name: value for name, value in given.items() if name not in own}
+        async with openai.AsyncOpenAI(base_url=self._url, api_key="k", max_retries=0) as client:
+            return await client.chat.completions.create(**body)
+
+
+def test_bedrock_goes_by_litellm(server: ScriptedServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake = LikeLiteLLM(server)
+    module = ModuleType("litellm")
+    module.acompletion = fake.acompletion  # type: ignore[attr-defined]
+    module.aembedding = None  # type: ignore[attr-defined]
+    module.__spec__ = ModuleSpec("litellm", None)
+    monkeypatch.setitem(sys.modules, "litellm", module)
+    llm = open_llm({"provider": "aws_bedrock", "config": {"model": "claude", "aws_region": "eu-west-1"}})
+    assert llm is not None
+    server.faults = ServerFaults(
+        statuses={1: 503}, retry_after="0", refused_formats=frozenset({"json_schema"})
+    )
+    server.enqueue(BEES)
+    assert ask(llm).value == [{"text": "Keeps bees"}]
+    assert [given["model"] for given in fake.asked] == ["bedrock/claude"] * 3
+    assert fake.asked[0]["aws_region_name"] == "eu-west-1"
+    assert fake.asked[0]["num_retries"] == 0
+    assert "api_key" not in fake.asked[0]
+    assert formats(server) == ["json_schema", "json_schema", "json_object"]
+
+
 def test_langchains_chat_models_are_taken_as_they_are() -> None:
     fakes = pytest.importorskip("langchain_core.language_models.fake_chat_models")
     messages = pytest.importorskip("langchain_core.messages")
@@ -463,6 +504,23 @@ class Sync:
 
     def invoke(self, messages: list[dict[str, str]]) -> object:
         return messages[-1]["content"].upper() if messages[0]["role"] == "system" else 7
+
+
+class Async:
+    """LangChain's interface without its package: a message with what its messages have."""
+
+    async def ainvoke(self, messages: list[dict[str, str]]) -> object:
+        meta = {"stop_reason": "max_tokens"}
+        usage = {"input_tokens": 4, "output_tokens": 2}
+        return SimpleNamespace(content=[{"text": BEES}], usage_metadata=usage, response_metadata=meta)
+
+
+def test_a_model_with_ainvoke_is_taken() -> None:
+    llm = open_llm(Async())
+    assert llm is not None
+    assert complete(llm, schema=SCHEMA) == Completion(BEES, "custom:Async", 4, 2, "max_tokens")
+    with pytest.raises(LLMOutputError, match="too long"):
+        ask(llm)
 
 
 def test_a_model_with_invoke_alone_is_taken() -> None:

@@ -5,10 +5,9 @@ from typing import Any
 import pytest
 
 from mnemic.errors import ConfigError
-from mnemic.models.endpoint import NO_KEY, resolve_address
+from mnemic.models.endpoint import NO_KEY, azure_url, resolve_address
 from mnemic.models.llm import open_llm
 from mnemic.models.llm.config import LLMConfig, config_from_mapping, config_from_name
-from mnemic.models.llm.openai import azure_url
 from mnemic.models.providers import LLMS
 
 MEM0 = {

@@ -20,7 +20,9 @@ ENV_PREFIX = "MNEMIC_"
 IN_MEMORY = ":memory:"
 POSTGRES_URL = re.compile(r"postgres(?:ql)?://")
 # How the names of settings end whose values are never shown.
-SECRET = re.compile(r"(?:key|secret|token|password)\Z", re.IGNORECASE)
+SECRET = re.compile(r"(?:key|key_id|secret|token|password|credentials|credentials_json)\Z", re.IGNORECASE)
+# Settings of a model that hold others, which may be secrets under any name.
+HOLDERS = frozenset({"body", "headers"})
 
 # mem0's top-level keys that mean nothing here, and what to do instead.
 FOREIGN_KEYS = {
@@ -121,7 +123,7 @@ def _masked(value: Any) -> str:
 
 
 def _masked_setting(name: str, value: Any) -> Any:
-    if SECRET.search(name) and value:
+    if value and (SECRET.search(name) or name in HOLDERS or isinstance(value, Mapping)):
         return "***"
     return masked_url(value) if isinstance(value, str) and "://" in value else value
 

@@ -53,6 +53,13 @@ FILE = """\
 # batch_size = {batch_size}
 # Requests in flight at once.
 # max_concurrency = {max_concurrency}
+
+# Only for the provider azure_openai: of Azure's older API; without it, its newer one is used.
+# api_version = "2024-10-21"
+
+# Further fields and headers of each request.
+# body = {{}}
+# headers = {{}}
 """
 
 

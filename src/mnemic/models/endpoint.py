@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit, urlunsplit
 
 from mnemic.checks import masked_url
+from mnemic.config import SECRET
 from mnemic.errors import ConfigError, MissingDependencyError, ModelError, ModelTimeoutError
 from mnemic.models.settings import RunBlocking
 
@@ -135,6 +136,20 @@ def resolve_address(
             suggestion=f"For a server of your own set {option}.base_url.",
         )
     return address, key or NO_KEY
+
+
+def azure_url(resource: str, api_version: str | None) -> str:
+    """Where a resource of Azure speaks OpenAI's protocol: the newer address, or the older with a version."""
+    parts = urlsplit(resource)
+    if "/openai" in parts.path:
+        return resource
+    return parts._replace(path="/openai/v1" if api_version is None else "/openai").geturl()
+
+
+def secrets_of(body: Mapping[str, Any], headers: Mapping[str, str]) -> tuple[str, ...]:
+    """What of a request's further fields and headers is never to be seen in a message."""
+    named = (value for name, value in body.items() if SECRET.search(name) and isinstance(value, str))
+    return (*named, *headers.values())
 
 
 def _first(environ: Mapping[str, str], names: tuple[str, ...]) -> str | None:

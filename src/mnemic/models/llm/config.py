@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
 from mnemic.checks import shown
 from mnemic.errors import ConfigError, nearest
 from mnemic.models.providers import LLMS, Adapter
+from mnemic.models.translate import (
+    AWS,
+    PROXIES,
+    Translate,
+    azure,
+    into,
+    into_body,
+    needless,
+    same_as,
+    translated,
+    unsupported,
+)
 
 _NUMBERS: Mapping[str, type[int] | type[float]] = {
     "temperature": float,
@@ -106,95 +119,25 @@ def config_from_name(name: str) -> LLMConfig:
 def config_from_mapping(settings: Mapping[str, Any]) -> LLMConfig:
     """An LLMConfig from a mapping: our keys, or mem0's, flat or as `{"provider": ..., "config": {...}}`.
 
-    Numbers may be strings. Settings of mem0 that are None count as not given. Raises ConfigError for an unknown
-    key (with the nearest known one), for a setting of mem0 that means nothing here, or a wrong value.
+    Numbers may be strings, and mappings JSON. Settings of mem0 that are None count as not given. Raises
+    ConfigError for an unknown key (with the nearest known one), for a setting of mem0 that means nothing here, or a
+    wrong value.
     """
-    given = dict(settings)
-    inner = given.pop("config", None) or {}
-    if not isinstance(inner, Mapping):
-        raise _wrong("config", type(inner).__name__, "a mapping of settings")
-    given.update(inner)
-    if "provider" not in given:
+    made = translated(settings, "llm", [each.name for each in fields(LLMConfig)], _MEM0)
+    if "provider" not in made:
         raise _wrong("provider", None, f"one of {', '.join(LLMS)}")
-    made: dict[str, Any] = {"provider": given.pop("provider")}
-    known = [each.name for each in fields(LLMConfig)]
-    # Ours first: mem0's keys may add to them.
-    for key in sorted(given, key=lambda key: key not in known):
-        value = given[key]
-        if key in known:
-            made[key] = _number(key, value)
-        elif key in _MEM0:
-            if value is not None:
-                _MEM0[key](made, value, key)
-        else:
-            raise ConfigError(f"llm.{key} is not a setting{nearest(str(key), [*known, *_MEM0])}.")
-    return LLMConfig(**made)
+    return LLMConfig(**{key: _from_text(key, value) for key, value in made.items()})
 
 
-_Translate = Callable[[dict[str, Any], Any, str], None]
-
-
-def _as(name: str) -> _Translate:
-    """The same under our name; our own key wins."""
-    return lambda made, value, _: made.setdefault(name, value)
-
-
-def _into(part: str, name: str | None = None) -> _Translate:
-    """One entry of `body` or `headers`."""
-
-    def put(made: dict[str, Any], value: Any, key: str) -> None:
-        made[part] = {**made.get(part, {}), name or key: value}
-
-    return put
-
-
-def _refused(why: str) -> _Translate:
-    def refuse(made: dict[str, Any], value: Any, key: str) -> None:  # noqa: ARG001
-        if value is not False:
-            raise ConfigError(f"llm.{key} is not supported: {why}.")
-
-    return refuse
-
-
-def _needless(made: dict[str, Any], value: Any, key: str) -> None:
-    """What mnemic finds out by itself."""
-
-
-def _without_sampling(when: bool) -> _Translate:
-    def leave_out(made: dict[str, Any], value: Any, key: str) -> None:  # noqa: ARG001
+def _without_sampling(when: bool) -> Translate:
+    def leave_out(made: dict[str, Any], value: Any, path: str) -> None:  # noqa: ARG001
         if bool(value) is when:
             made.update(temperature=None, top_p=None, top_k=None)
 
     return leave_out
 
 
-def _model_kwargs(made: dict[str, Any], value: Any, key: str) -> None:
-    if not isinstance(value, Mapping):
-        raise _wrong(key, type(value).__name__, "a mapping")
-    made["body"] = {**value, **made.get("body", {})}
-
-
-def _azure(made: dict[str, Any], value: Any, key: str) -> None:
-    """An Azure resource: its newer address takes the deployment as a model, an `api_version` its older one."""
-    known = ("api_key", "azure_deployment", "azure_endpoint", "api_version", "default_headers")
-    if not isinstance(value, Mapping):
-        raise _wrong(key, type(value).__name__, "a mapping")
-    for name in value:
-        if name not in known:
-            raise ConfigError(f"llm.{key}.{name} is not a setting{nearest(str(name), known)}.")
-    if value.get("azure_deployment"):
-        made["model"] = value["azure_deployment"]
-    if value.get("azure_endpoint"):
-        made["base_url"] = value["azure_endpoint"]
-    if value.get("api_key"):
-        made["api_key"] = value["api_key"]
-    if value.get("api_version"):
-        made["api_version"] = value["api_version"]
-    if value.get("default_headers"):
-        made["headers"] = dict(value["default_headers"])
-
-
-def _vertex(made: dict[str, Any], value: Any, key: str) -> None:  # noqa: ARG001
+def _vertex(made: dict[str, Any], value: Any, path: str) -> None:  # noqa: ARG001
     if value is True:
         raise ConfigError(
             "llm.vertexai is reached through LiteLLM: provider 'litellm', model 'vertex_ai/<model>', and the project"
@@ -202,51 +145,48 @@ def _vertex(made: dict[str, Any], value: Any, key: str) -> None:  # noqa: ARG001
         )
 
 
-_MEM0: Mapping[str, _Translate] = {
+_MEM0: Mapping[str, Translate] = {
     **{
-        f"{name}_base_url": _as("base_url")
+        f"{name}_base_url": same_as("base_url")
         for name in (
-            *(
-                "openai",
-                "openrouter",
-                "anthropic",
-                "ollama",
-                "lmstudio",
-                "vllm",
-                "deepseek",
-                "minimax",
-                "xai",
-            ),
+            "openai",
+            "openrouter",
+            "anthropic",
+            "ollama",
+            "lmstudio",
+            "vllm",
+            "deepseek",
+            "minimax",
+            "xai",
             "sarvam",
         )
     },
-    "azure_kwargs": _azure,
-    "models": _into("body"),
-    "route": _into("body"),
-    "store": _into("body"),
-    "site_url": _into("headers", "HTTP-Referer"),
-    "app_name": _into("headers", "X-Title"),
-    "aws_access_key_id": _into("body"),
-    "aws_secret_access_key": _into("body"),
-    "aws_session_token": _into("body"),
-    "aws_region": _into("body", "aws_region_name"),
-    "aws_profile": _into("body", "aws_profile_name"),
-    "model_kwargs": _model_kwargs,
+    "azure_kwargs": azure,
+    "models": into("body"),
+    "route": into("body"),
+    "store": into("body"),
+    "site_url": into("headers", "HTTP-Referer"),
+    "app_name": into("headers", "X-Title"),
+    **AWS,
+    "model_kwargs": into_body,
     "is_reasoning_model": _without_sampling(True),
     "enable_sampling_parameters": _without_sampling(False),
-    "lmstudio_response_format": _needless,
-    "vision_details": _needless,
-    "enable_vision": _refused("images in messages are not read"),
-    "http_client_proxies": _refused("set the environment variable HTTPS_PROXY instead"),
-    "response_callback": _refused("every result has its usage"),
-    "provider_override": _refused("name the provider in the model, as LiteLLM does"),
+    "lmstudio_response_format": needless,
+    "vision_details": needless,
+    "enable_vision": unsupported("images in messages are not read"),
+    "http_client_proxies": PROXIES,
+    "response_callback": unsupported("every result has its usage"),
+    "provider_override": unsupported("name the provider in the model, as LiteLLM does"),
     "vertexai": _vertex,
-    "project": _refused("it belongs to Vertex AI; see llm.vertexai"),
-    "location": _refused("it belongs to Vertex AI; see llm.vertexai"),
+    "project": unsupported("it belongs to Vertex AI; see llm.vertexai"),
+    "location": unsupported("it belongs to Vertex AI; see llm.vertexai"),
 }
 
 
-def _number(key: str, value: Any) -> Any:
+def _from_text(key: str, value: Any) -> Any:
+    if isinstance(value, str) and key in ("body", "headers"):
+        with contextlib.suppress(ValueError):
+            return json.loads(value)
     if isinstance(value, str) and key in _NUMBERS:
         with contextlib.suppress(ValueError):
             return _NUMBERS[key](value)

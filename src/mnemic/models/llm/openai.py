@@ -6,10 +6,9 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
-from urllib.parse import urlsplit
 
 from mnemic.errors import LLMError
-from mnemic.models.endpoint import OPENAI_SDK, Endpoint, Refusal, resolve_address
+from mnemic.models.endpoint import OPENAI_SDK, Endpoint, Refusal, azure_url, resolve_address
 from mnemic.models.llm import ChatMessage, Completion
 from mnemic.models.llm.config import LLMConfig
 from mnemic.models.providers import LLMS
@@ -33,14 +32,6 @@ def open_openai(config: LLMConfig, run_blocking: RunBlocking) -> OpenAILLM:
         headers.setdefault("api-key", api_key)
     settings = endpoint_config(config, base_url, api_key, headers)
     return OpenAILLM(config, Endpoint(settings, LLMError, run_blocking, OPENAI_SDK))
-
-
-def azure_url(resource: str, api_version: str | None) -> str:
-    """Where a resource of Azure speaks OpenAI's protocol: the newer address, or the older with a version."""
-    parts = urlsplit(resource)
-    if "/openai" in parts.path:
-        return resource
-    return parts._replace(path="/openai/v1" if api_version is None else "/openai").geturl()
 
 
 class OpenAILLM(RemoteLLM):

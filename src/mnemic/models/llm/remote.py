@@ -8,10 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from mnemic.config import SECRET
 from mnemic.errors import LLMError, LLMOutputError, ValidationError
 from mnemic.models.embed.texts import clean_text
-from mnemic.models.endpoint import Endpoint, EndpointConfig, Refusal
+from mnemic.models.endpoint import Endpoint, EndpointConfig, Refusal, secrets_of
 from mnemic.models.llm import ChatMessage, Completion
 from mnemic.models.llm.config import LLMConfig
 
@@ -132,7 +131,6 @@ def endpoint_config(
     config: LLMConfig, base_url: str, api_key: str, headers: Mapping[str, str]
 ) -> EndpointConfig:
     """The endpoint of a model."""
-    secrets = [value for name, value in config.body.items() if SECRET.search(name) and isinstance(value, str)]
     return EndpointConfig(
         option="llm",
         base_url=base_url,
@@ -142,7 +140,7 @@ def endpoint_config(
         max_concurrency=config.max_concurrency,
         headers=dict(headers),
         api_version=config.api_version,
-        secrets=(*secrets, *headers.values()),
+        secrets=secrets_of(config.body, headers),
     )
 
 
