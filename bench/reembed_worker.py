@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from time import perf_counter
 from typing import Any
+from uuid import uuid4
 
 from mnemic import EmbedderMismatchError, Memory, MnemicError, StoreBusyError
 from mnemic.models.fakes import HashEmbedder
@@ -88,9 +89,9 @@ class Users:
             self.seen.longest_search = max(self.seen.longest_search, took)
             self.seen.missing += text not in [hit["memory"] for hit in result["results"]]
 
-    def _write(self, rng: random.Random) -> None:
+    def _write(self, _: random.Random) -> None:
         before, began = self.memory, perf_counter()
-        text = f"Written meanwhile: {rng.getrandbits(64)} 同时写入"
+        text = f"Written meanwhile: {uuid4()} 同时写入"
         self._served(lambda m: m.add(facts=[text], user_id="writer"))
         took = perf_counter() - began
         self.seen.writes += 1

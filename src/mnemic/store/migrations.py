@@ -10,7 +10,7 @@ from sqlalchemy import Connection, insert, inspect, select, update
 from ..clock import iso, now
 from ..errors import StoreFormatError
 from ..text.tokens import tokeniser_fingerprint
-from . import schema
+from . import schema, sqlite_sizes
 from .sound import decoding
 
 Migration = Callable[[Connection], None]
@@ -33,7 +33,13 @@ def keep_replays(tx: Connection) -> None:
     schema.replay.create(tx, checkfirst=True)
 
 
-MIGRATIONS: tuple[Migration, ...] = (create, keep_replays)
+def tell_sizes(tx: Connection) -> None:
+    """Version 3: what SQLite's planner is to know; PostgreSQL counts for itself."""
+    if tx.dialect.name == "sqlite":
+        sqlite_sizes.tell(tx)
+
+
+MIGRATIONS: tuple[Migration, ...] = (create, keep_replays, tell_sizes)
 
 
 def schema_version(tx: Connection) -> int:
