@@ -94,3 +94,42 @@ def test_a_statement_that_comes_by_others_is_seen(crowded: str) -> None:
         for statement in (*FOREIGN, *OWN):
             plan = explanation(raw._connection, statement, {})
             assert any(step.reads_foreign_rows for step in plan.steps) == (statement in FOREIGN), plan
+
+
+@pytest.mark.sqlite
+def test_what_concerns_a_few_memories_does_not_read_all_of_their_owner(crowded: str) -> None:
+    ids = {"user_id": "u"}
+    with Memory(crowded, embedder=HashEmbedder()) as m:
+        added = m.add([{"role": "user", "content": f"said {i} 🐝"} for i in range(5)], **ids, infer=False)
+        one, two = (item["id"] for item in added["results"][:2])
+        m.search("said", **ids)
+        with explained() as plans:
+            m.search("said 3", **ids)
+            m.get(one)
+            m.history(one)
+            m.update(one, "said anew")
+            m.add("I moved to Oslo.", **ids)
+            m.delete(two)
+            m.restore(two)
+    # The last change of an owner is the first that is come by.
+    wide = [
+        plan
+        for plan in plans.values()
+        if "ORDER BY change.seq DESC" not in plan.statement
+        and any(step.sought == ("owner_id",) or not step.sought for step in plan.steps)
+    ]
+    assert not wide, told(wide)
+    assert not [line for plan in plans.values() for line in plan.lines if "LIST SUBQUERY" in line]
+
+
+@pytest.mark.sqlite
+def test_a_store_of_an_older_version_gets_the_sizes_too(crowded: str) -> None:
+    with raw_connection(crowded) as raw:
+        before = raw.execute("SELECT * FROM sqlite_stat1 ORDER BY 1, 2")
+        raw.execute("DELETE FROM sqlite_stat1")
+        raw.execute("UPDATE meta SET value = '2' WHERE key = 'schema_version'")
+    Memory(crowded, embedder=HashEmbedder()).close()
+    with raw_connection(crowded) as raw:
+        assert raw.execute("SELECT * FROM sqlite_stat1 ORDER BY 1, 2") == before
+        assert raw.execute("SELECT value FROM meta WHERE key = 'schema_version'") == [("3",)]
+    assert {table for table, _, _ in before} == OWNED_NAMES | {"owner"}
