@@ -131,9 +131,10 @@ def place_of(tx: Connection, scope: Scope, uid: str) -> Place | None:
     A pattern without any id stands for the whole tenant.
     """
     m = s.memory.c
+    # From the memory to its owner: the owners that a scope may see can be a whole tenant's.
     joined = s.memory.join(s.owner, s.owner.c.id == m.owner_id)
     query = select(m.owner_id, m.no).select_from(joined)
-    row = tx.execute(query.where(m.uid == uid, m.owner_id.in_(owners_in(scope)), sees(scope))).first()
+    row = tx.execute(query.where(m.uid == uid, s.owner.c.tenant == scope.tenant, sees(scope))).first()
     return None if row is None else (row.owner_id, row.no)
 
 
