@@ -40,8 +40,8 @@ def main() -> None:
     print(f"{given.owners} owners x {each} memories x {given.dims} dimensions, in {given.store}")
     fill(given.store, options, given.processes)
     fill(alone, replace(options, owners=1), 1)
-    size = bytes_of(given.store, given.dims)
-    print(f"on disk: {size / 1e9:.2f} GB, {size / given.owners / each:.0f} bytes a memory")
+    size, count = held(given.store, given.dims)
+    print(f"on disk: {size / 1e9:.2f} GB, {count} memories, {size / count:.0f} bytes each")
     opening = [measured("open", given.store, options)["opening"] for _ in range(5)]
     print(f"open: {np.median(opening) * 1000:.0f} ms (median of 5 processes)")
     first = measured("cold", given.store, options)
@@ -113,11 +113,11 @@ def beside(store: str) -> str:
     return f"{store}_alone" if "schema=" in store else f"{store}.alone"
 
 
-def bytes_of(store: str, dims: int) -> int:
-    """How big the store is."""
+def held(store: str, dims: int) -> tuple[int, int]:
+    """The bytes and the memories of a store."""
     with Memory(store, embedder=RandomVectors(dims)) as m:
-        size: int = m.stats()["bytes"]
-        return size
+        told = m.stats()
+    return told["bytes"], told["memories"]
 
 
 def shown(found: dict[str, Any]) -> str:
