@@ -182,6 +182,7 @@ def disk() -> Iterator[Disk]:
     event.remove(Pool, "connect", small.connected)
 
 
+@pytest.mark.sqlite
 def test_a_full_disk_is_a_typed_error_and_no_call_leaves_half_its_rows(
     make_memory: MakeMemory, disk: Disk, row_counts: RowCounts
 ) -> None:

@@ -280,7 +280,7 @@ def test_a_bound_memory_writes_for_no_one_else(crowd: Memory) -> None:
         crowd.scoped(user_id="me").add("planted", user_id="you", infer=False)
     with pytest.raises(ScopeError):
         crowd.scoped(user_id="me").scoped(user_id="you")
-    with pytest.raises(ScopeError, match="delete_all"):
+    with pytest.raises(ScopeError, match="purge"):
         crowd.scoped(user_id="me").reset()
     assert crowd.get_all(user_id="you")["total"] == 3
 
