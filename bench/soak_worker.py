@@ -100,7 +100,10 @@ class Worker:
             self.deleted.append(uid)
         elif op.error is None and op.verb == "restore":
             self.deleted.remove(uid)
-            self.live[uid] = self.m.get(uid)["memory"]
+            # Learnt from the log after a kill, it may be of a memory that was deleted since.
+            restored = self.m.get(uid)
+            if restored is not None:
+                self.live[uid] = restored["memory"]
 
     def call(self, verb: str, user: str, **args: Any) -> Op:
         """Log an intent, make the call, log its outcome."""

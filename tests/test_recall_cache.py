@@ -93,9 +93,9 @@ def test_least_recently_used_indexes_go_and_the_count_of_bytes_follows(m: Memory
     with m._engine._parts.store().read() as tx:
         for state in owners:
             indexes.refreshed(tx, [state], None)
-        assert [indexes.fresh([state]) is not None for state in owners] == [False, False, True, True]
+        assert [indexes.fresh([state], None) is not None for state in owners] == [False, False, True, True]
         indexes.clear()
-        assert indexes.fresh(owners[3:]) is None
+        assert indexes.fresh(owners[3:], None) is None
         assert len(indexes.refreshed(tx, owners, None)) == 4
 
 
