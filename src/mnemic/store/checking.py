@@ -215,11 +215,7 @@ def _version_rows() -> Select[Any]:
         .outerjoin(s.terms, and_(s.terms.c.owner_id == v.owner_id, s.terms.c.version_no == v.no))
         .outerjoin(
             s.vector,
-            and_(
-                s.vector.c.owner_id == v.owner_id,
-                s.vector.c.version_no == v.no,
-                s.vector.c.space_id == bindparam("space"),
-            ),
+            s.VECTOR_OF_VERSION,
         )
     )
     columns = (

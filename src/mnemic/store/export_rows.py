@@ -174,11 +174,7 @@ _VERSIONS = _of_memories(
     )
     .outerjoin(
         s.vector,
-        and_(
-            s.vector.c.owner_id == s.version.c.owner_id,
-            s.vector.c.version_no == s.version.c.no,
-            s.vector.c.space_id == bindparam("space"),
-        ),
+        s.VECTOR_OF_VERSION,
     ),
     s.version,
 ).order_by(s.version.c.memory_no, s.version.c.number)

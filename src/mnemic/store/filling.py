@@ -9,25 +9,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, and_, bindparam, delete, insert, select
+from sqlalchemy import Connection, bindparam, delete, select
 
 from ..records import Act, Event, OwnerState
 from . import schema as s
 from .owners import Numbers, lock_owner_if_there
-from .rows import change_row, insert_all
+from .rows import insert_all
 from .schema import chunks
-from .versions import not_before
+from .versions import reload_indexes
 
 _LACKING = (
     select(s.version.c.no, s.version.c.text)
     .join_from(
         s.version,
         s.vector,
-        and_(
-            s.vector.c.owner_id == s.version.c.owner_id,
-            s.vector.c.version_no == s.version.c.no,
-            s.vector.c.space_id == bindparam("space"),
-        ),
+        s.VECTOR_OF_VERSION,
         isouter=True,
     )
     .where(
@@ -103,7 +99,4 @@ def tell_indexes(tx: Connection, state: OwnerState, act: Act) -> None:
     locked = lock_owner_if_there(tx, state.owner.tenant, state.id)
     if locked is None:
         return
-    numbers = Numbers(locked)
-    row = change_row(state.id, numbers, Event.REPAIR, not_before(tx, state.id, act), None)
-    tx.execute(insert(s.change), row)
-    numbers.save(tx)
+    reload_indexes(tx, Numbers(locked), Event.REPAIR, act)

@@ -102,11 +102,7 @@ def _rows(*, some: bool) -> Select[Any]:
         .join(s.terms, and_(s.terms.c.owner_id == v.owner_id, s.terms.c.version_no == v.no))
         .outerjoin(
             s.vector,
-            and_(
-                s.vector.c.owner_id == v.owner_id,
-                s.vector.c.version_no == v.no,
-                s.vector.c.space_id == bindparam("space"),
-            ),
+            s.VECTOR_OF_VERSION,
         )
     )
     query = select(*columns).select_from(joined).where(v.owner_id == bindparam("owner"), v.tx_to.is_(None))

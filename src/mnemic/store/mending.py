@@ -13,10 +13,10 @@ from . import schema as s
 from . import tombstones
 from .checking import DERIVED, free_keys, highest_number, nobodys, stray
 from .owners import Numbers, lock_owner_if_there
-from .rows import Values, change_row, insert_all
+from .rows import Values, insert_all
 from .schema import chunks
 from .spaces import expect_space
-from .versions import SET_KEY, key_of, not_before
+from .versions import SET_KEY, key_of, reload_indexes
 
 
 def texts_of_versions(tx: Connection, owner_id: int, nos: Sequence[int]) -> dict[int, str]:
@@ -77,9 +77,7 @@ def finish(tx: Connection, mending: Mending, act: Act) -> None:
         for table in DERIVED:
             tx.execute(delete(table).where(table.c.owner_id == owner_id, or_(*stray(table))))
     numbers = Numbers(replace(state, seq=max(state.seq, highest_number(tx, owner_id))))
-    row = change_row(owner_id, numbers, Event.REPAIR, not_before(tx, owner_id, act), None)
-    tx.execute(insert(s.change), row)
-    numbers.save(tx)
+    reload_indexes(tx, numbers, Event.REPAIR, act)
 
 
 def _mend_keys(tx: Connection, owner_id: int, memory_nos: Sequence[int]) -> None:

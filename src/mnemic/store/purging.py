@@ -14,7 +14,6 @@ from sqlalchemy import (
     Table,
     bindparam,
     delete,
-    insert,
     select,
     text,
     update,
@@ -26,8 +25,8 @@ from ..text.terms import packed_terms
 from . import reading, tombstones
 from . import schema as s
 from .owners import Numbers, lock_owner, lock_owners
-from .rows import change_row
 from .schema import Place, chunks
+from .versions import reload_indexes
 
 # Stands for each character that was removed from the middle of a message.
 REMOVED_CHARACTER = "█"
@@ -62,7 +61,7 @@ def purge_memory(tx: Connection, tenant: str, place: Place, act: Act) -> Removed
     numbers = Numbers(lock_owner(tx, tenant, owner_id))
     removed = Removed()
     _remove_memories(tx, owner_id, [memory_no], removed)
-    _tell(tx, numbers, act)
+    reload_indexes(tx, numbers, Event.PURGE, act)
     _ask_to_erase(tx, act)
     return removed
 
@@ -79,7 +78,7 @@ def purge_scope(tx: Connection, scope: Scope, act: Act) -> Removed:
         if run_ids:
             numbers = Numbers(state)
             _remove_runs(tx, state.id, run_ids, removed)
-            _tell(tx, numbers, act)
+            reload_indexes(tx, numbers, Event.PURGE, act)
         else:
             _remove_owners(tx, [state.id], removed)
     _ask_to_erase(tx, act)
@@ -99,12 +98,6 @@ def purge_tenant(tx: Connection, tenant: str, act: Act) -> Removed:
             tx.execute(delete(s.space))
     _ask_to_erase(tx, act)
     return removed
-
-
-def _tell(tx: Connection, numbers: Numbers, act: Act) -> None:
-    """Say that something is gone, and nothing of what: all indexes load anew."""
-    tx.execute(insert(s.change), change_row(numbers.state.id, numbers, Event.PURGE, act, None))
-    numbers.save(tx)
 
 
 def _ask_to_erase(tx: Connection, act: Act) -> None:

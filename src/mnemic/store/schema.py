@@ -26,6 +26,8 @@ from sqlalchemy import (
     Row,
     Table,
     UniqueConstraint,
+    and_,
+    bindparam,
     text,
 )
 from sqlalchemy import Text as AnyText
@@ -226,6 +228,13 @@ vector = Table(
     Column("data", LargeBinary, nullable=False),
     PrimaryKeyConstraint("owner_id", "version_no", "space_id"),
     ForeignKeyConstraint(["owner_id", "version_no"], ["version.owner_id", "version.no"]),
+)
+
+# Where a version's vector in a space (bound as `space`) is joined to it.
+VECTOR_OF_VERSION = and_(
+    vector.c.owner_id == version.c.owner_id,
+    vector.c.version_no == version.c.no,
+    vector.c.space_id == bindparam("space"),
 )
 
 # Packed terms of a version (mnemic.text.pack).

@@ -90,6 +90,13 @@ def live_memories(tx: Connection, owner_id: int, keys: Sequence[str]) -> dict[tu
     return found
 
 
+def reload_indexes(tx: Connection, numbers: Numbers, event: Event, act: Act) -> None:
+    """Write the change, of no one memory, after which all indexes of an owner load anew, and save its numbers."""
+    owner_id = numbers.state.id
+    tx.execute(insert(s.change), change_row(owner_id, numbers, event, not_before(tx, owner_id, act), None))
+    numbers.save(tx)
+
+
 def key_of(text: str, event_date: str, memory_no: int, successor_no: int | None) -> str:
     """The live key of a believed memory: its words' own, or that for the past once it is superseded."""
     key = live_key(text, event_date)
