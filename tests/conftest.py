@@ -16,11 +16,16 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 from mnemic import Memory
 from mnemic.models.fakes import HashEmbedder
 from mnemic.store.schema import OWNED, tables
 from raw_stores import PostgresServer, raw_connection
+
+# The same examples in every run.
+settings.register_profile("same", derandomize=True)
+settings.load_profile("same")
 
 
 def _is_local(address: Any) -> bool:

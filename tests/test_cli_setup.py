@@ -84,12 +84,9 @@ def test_all_is_well(store: Path) -> None:
     assert report["versions"]["sqlite"] == sqlite3.sqlite_version
     assert report["versions"]["numpy"]
     assert {row["name"]: row["source"] for row in report["config"]["settings"]} == {
+        **dict.fromkeys(config.KEYS, "default"),
         "store": "argument",
-        "tenant": "default",
         "embedder": "env",
-        "llm": "default",
-        "timezone": "default",
-        "index_mb": "default",
     }
 
 
@@ -178,11 +175,22 @@ def test_an_embedder_that_never_answers_is_given_up(monkeypatch: pytest.MonkeyPa
     assert "gave no answer" in found(code=1)["embedder"]["problem"]
 
 
-def test_an_llm_is_no_part_of_this_version(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MNEMIC_LLM", "openai:some-model")
+def test_an_llm_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    with ScriptedServer(["{}"]) as server:
+        for name, value in (("PROVIDER", "openai"), ("MODEL", "any"), ("BASE_URL", server.base_url)):
+            monkeypatch.setenv(f"MNEMIC_LLM_{name}", value)
+        llm = found()["llm"]
+        assert (llm["works"], llm["source"], llm["name"]) == (True, "env", "openai:any")
+        assert len(server.requests_to("/chat/completions")) == 1
+        server.enqueue("{}")
+        assert "openai:any (from the environment)" in invoke("doctor").stdout
+
+
+def test_an_llm_that_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MNEMIC_LLM", "openai")
     llm = found(code=1)["llm"]
     assert (llm["works"], llm["source"]) == (False, "env")
-    assert "without an LLM" in llm["problem"]
+    assert "model" in llm["problem"]
 
 
 @pytest.mark.parametrize(
@@ -327,11 +335,12 @@ def test_the_file_is_loaded_and_changes_nothing(home: Path, monkeypatch: pytest.
 
 
 def test_the_file_has_every_setting_with_its_default(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "for the models in the file")
     monkeypatch.delenv("MNEMIC_EMBEDDER")
     text = init.text()
     top, _, table = text.partition("# [embedder]")
     simple = commented_out(top)
-    assert {*simple, "llm"} == set(config.KEYS)
+    assert set(simple) == set(config.KEYS)
     assert simple["store"] == str(home / "memory.db")
     default = config.Config()
     assert (simple["tenant"], simple["index_mb"]) == (default.tenant, default.index_mb)

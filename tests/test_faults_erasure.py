@@ -181,7 +181,9 @@ def test_a_superseded_memory_that_was_deleted_comes_back_superseded(m: Memory) -
 def use(m: Memory, user: str, token: str) -> list[str]:
     """Everything that can leave a trace of a token."""
     talk = [{**TALK[0], "content": TALK[0]["content"].replace(TOKEN, token)}, *TALK[1:]]
-    stated = ids(m.add(talk, user_id=user, run_id="r", metadata={"note": token}, idempotency_key="k1"))
+    stated = ids(
+        m.add(talk, user_id=user, run_id="r", metadata={"note": token}, idempotency_key="k1", trace=True)
+    )
     [said] = m.add(f"say {token}", user_id=user, infer=False, idempotency_key="k2")["results"]
     parts = [{"type": "text", "text": f"part {token}"}, {"type": "text", "text": "two"}]
     m.add([{"role": "user", "name": token, "content": parts}], user_id=user, infer=False)

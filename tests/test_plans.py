@@ -11,6 +11,7 @@ from sqlalchemy import Engine, event
 
 from mnemic import Memory
 from mnemic.models.fakes import HashEmbedder
+from mnemic.store.migrations import MIGRATIONS
 from raw_stores import raw_connection
 from test_sql_owner import use_every_verb
 
@@ -131,5 +132,5 @@ def test_a_store_of_an_older_version_gets_the_sizes_too(crowded: str) -> None:
     Memory(crowded, embedder=HashEmbedder()).close()
     with raw_connection(crowded) as raw:
         assert raw.execute("SELECT * FROM sqlite_stat1 ORDER BY 1, 2") == before
-        assert raw.execute("SELECT value FROM meta WHERE key = 'schema_version'") == [("3",)]
+        assert raw.execute("SELECT value FROM meta WHERE key = 'schema_version'") == [(str(len(MIGRATIONS)),)]
     assert {table for table, _, _ in before} == OWNED_NAMES | {"owner"}

@@ -67,7 +67,7 @@ class Bound:
     async def close(self) -> None:
         """Give back files and connections. Closing twice is fine; other calls afterwards raise."""
         await off_loop(self._parts.close)
-        await self._parts.close_embedders()
+        await self._parts.close_models()
 
     @property
     def _tenant(self) -> str:

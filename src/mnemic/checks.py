@@ -99,6 +99,15 @@ def check_key(value: Any) -> str | None:
     return key
 
 
+def check_choice(value: Any, field: str, among: Sequence[str]) -> str | None:
+    """One of some words; None for none."""
+    if value is None or value in among:
+        return None if value is None else str(value)
+    raise ValidationError(
+        f"{field} must be one of {', '.join(among)}, not {shown(value)}.", details={"field": field}
+    )
+
+
 def check_version(value: Any) -> int | None:
     """The number of a version, from 1 on; None for none."""
     if value is None:

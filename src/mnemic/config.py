@@ -38,7 +38,11 @@ class Config:
 
     store: a file path, ":memory:", a `postgresql://` URL, or None for `memory.db` in the data directory.
     tenant: whose data this instance may touch at all. embedder, llm: a name, a mapping of settings, or an
-    object (see `models`).
+    object (see `models`); decide_llm, vision_llm: likewise, for second decisions and for images.
+    editing: how facts that an LLM draws meet older ones (`EDITING`). custom_instructions: added to its prompt word
+    for word. custom_fact_extraction_prompt, custom_update_memory_prompt: instead of its instructions, as in mem0
+    1.x. categories: those that facts may have; a list of names, or names with what belongs to each. trace_days: how
+    long each step of an add is kept.
     timezone: IANA name in which naive times and days are read; None is UTC. index_mb: memory that search
     indexes may hold, in MiB. sources: where each given value came from ("argument", "env", "file").
     """
@@ -47,12 +51,53 @@ class Config:
     tenant: str = "default"
     embedder: Any = None
     llm: Any = None
+    decide_llm: Any = None
+    vision_llm: Any = None
+    editing: str | None = None
+    custom_instructions: str | None = None
+    custom_fact_extraction_prompt: str | None = None
+    custom_update_memory_prompt: str | None = None
+    categories: Any = None
+    trace_days: int = 30
     timezone: str | None = None
     index_mb: int = 512
     sources: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def mode(self) -> str:
+        """The way of editing in force: mem0's classic one where its settings were given."""
+        if self.editing is not None:
+            return self.editing
+        classic = self.custom_fact_extraction_prompt or self.custom_update_memory_prompt
+        return "reconcile" if classic else "supersede"
 
+
+# How new facts meet old ones: as changes, corrections, refinements, repeats and ends; only beside them; or by
+# mem0 1.x's second step.
+EDITING = ("supersede", "append", "reconcile")
+MODELS = ("embedder", "llm", "decide_llm", "vision_llm")
 KEYS = tuple(f.name for f in fields(Config) if f.name != "sources")
+
+
+PROMPTS = ("custom_instructions", "custom_fact_extraction_prompt", "custom_update_memory_prompt")
+
+
+def checked_categories(value: Any, field: str) -> dict[str, str] | None:
+    """Categories as names with what belongs to each: from names, `{name: what}`, or a list of either (mem0's form)."""
+    if value is None:
+        return None
+    listed = [value] if isinstance(value, Mapping) else value
+    if isinstance(listed, str) or not isinstance(listed, list | tuple) or not listed:
+        raise ConfigError(
+            f"{field} must be a list of names, or of {{name: what belongs to it}}, not {shown(value)}."
+        )
+    found: dict[str, str] = {}
+    for one in listed:
+        found.update(one if isinstance(one, Mapping) else {one: ""})
+    for name, what in found.items():
+        if not (isinstance(name, str) and name.strip() and isinstance(what, str)):
+            raise ConfigError(f"{field} names the category {shown(name)}: {shown(what)}; both must be texts.")
+    return found
 
 
 def data_directory(environ: Mapping[str, str] = os.environ) -> Path:
@@ -96,6 +141,8 @@ def load(given: Mapping[str, Any], environ: Mapping[str, str] = os.environ) -> C
             if key not in values:
                 values[key], sources[key] = value, source
     _check(values)
+    if "categories" in values:
+        values["categories"] = checked_categories(values["categories"], "categories")
     return Config(**values, sources=sources)
 
 
@@ -137,12 +184,15 @@ def _from_environ(environ: Mapping[str, str]) -> dict[str, Any]:
             for rest, value in environ.items()
             if rest.startswith(f"{name}_") and value
         }
-        if section and key in ("embedder", "llm"):
+        if section and key in MODELS:
             found[key] = {**({"provider": environ[name]} if environ.get(name) else {}), **section}
         elif environ.get(name):
             found[key] = environ[name]
-    if "index_mb" in found and found["index_mb"].isdigit():
-        found["index_mb"] = int(found["index_mb"])
+    for key in ("index_mb", "trace_days"):
+        if key in found and found[key].isdigit():
+            found[key] = int(found[key])
+    if "categories" in found:
+        found["categories"] = [name.strip() for name in found["categories"].split(",")]
     return found
 
 
@@ -178,7 +228,7 @@ def _translated(layer: Mapping[str, Any]) -> dict[str, Any]:
         if key not in KEYS:
             known = ", ".join(KEYS)
             raise ConfigError(f"Unknown setting {key!r}{nearest(str(key), KEYS)}; known are {known}.")
-        found[key] = _flat(key, value) if key in ("embedder", "llm") else value
+        found[key] = _flat(key, value) if key in MODELS else value
     return found
 
 
@@ -195,15 +245,21 @@ def _flat(key: str, section: Any) -> Any:
 
 
 def _check(values: Mapping[str, Any]) -> None:
-    for key in ("store", "tenant", "timezone"):
+    for key in ("store", "tenant", "timezone", "editing", *PROMPTS):
         value = values.get(key)
         if value is not None and not (isinstance(value, str) and value.strip()):
             raise ConfigError(f"{key} must be a non-empty string, not {shown(value)}.")
         if value is not None and UNSTORABLE.search(value):
             raise ConfigError(f"{key} = {shown(masked_url(value))} holds NUL or half a surrogate pair.")
-    size = values.get("index_mb", 1)
-    if isinstance(size, bool) or not isinstance(size, int) or size < 1:
-        raise ConfigError(f"index_mb must be a whole number of MiB from 1 on, not {shown(size)}.")
+    for key, least, unit in (("index_mb", 1, "MiB"), ("trace_days", 0, "days")):
+        size = values.get(key, least)
+        if isinstance(size, bool) or not isinstance(size, int) or size < least:
+            raise ConfigError(f"{key} must be a whole number of {unit} from {least} on, not {shown(size)}.")
+    mode = values.get("editing")
+    if mode is not None and mode not in EDITING:
+        raise ConfigError(
+            f"editing must be one of {', '.join(EDITING)}, not {shown(mode)}{nearest(mode, EDITING)}."
+        )
     store = values.get("store")
     if store is not None and "://" in store and not POSTGRES_URL.match(store):
         scheme = store.partition("://")[0]

@@ -12,18 +12,18 @@ from time import perf_counter
 from typing import Any
 from uuid import uuid4
 
-from . import checks, shapes
+from . import adding, checks, config, shapes
 from .bound import Filters
 from .care import Care
 from .errors import ScopeError, ValidationError
-from .ingest import given, propose
+from .ingest import given
 from .ingest import messages as heard
-from .ingest.commit import amend, commit, embedded_batch
+from .ingest.commit import amend
 from .parts import off_loop
 from .recall import answers
 from .recall.search import Request, search
 from .recall.why import Question, why
-from .records import UNSET, Act, Batch, Event, Item, Outcome, Revision
+from .records import UNSET, Act, Event, Item, Revision
 from .scope import NO_IDS_TO_DELETE, read_scope, write_scope
 from .store import changing, reading, replays
 from .store import history as changes
@@ -48,7 +48,11 @@ class Engine(Care, Transfers):
         timestamp: Any = None,
         expiration_date: Any = None,
         infer: bool = True,
+        editing: str | None = None,
+        prompt: str | None = None,
+        memory_type: str | None = None,
         idempotency_key: str | None = None,
+        trace: bool = False,
     ) -> shapes.AddResult:
         """Keep what was said, or what is known.
 
@@ -63,15 +67,23 @@ class Engine(Care, Transfers):
         idempotency_key: your name for this call; made again with it, by any process within 30 days, it stores
         nothing and returns the first result.
 
-        Returns `results` (one per memory: id, memory, event ADD, with `supersedes` where it closed others, or
-        NONE with the existing id for a repeat), `rejected` (what was left out and why), `failed` (what could
-        not be embedded and why; add it again later), `extractor`, `usage`, `trace_id`. All else is stored, or
-        nothing where it raises: `ValidationError` (`KeyReuseError` for a key of another call), `EmbedderError`
-        when the embedder takes no text, `StoreError`.
+        With an LLM it draws the facts, sees the run's recent messages and the memories that the talk is near, and
+        says how they meet; code checks each of its words. editing: "supersede" (changes, corrects, refines,
+        repeats, ends), "append" (only adds) or "reconcile" (mem0 1.x), for this call. prompt: instructions, instead
+        of those configured. memory_type: "procedural_memory" keeps a record of how the agent (agent_id) did a task.
+        trace: return every step too; `trace(trace_id)` shows it later.
+
+        Returns `results` (one per memory: id, memory, event ADD, with `supersedes` where it closed others and
+        `corrects` where it took them back, NONE with the existing id for a repeat, UPDATE with `previous_memory`,
+        DELETE for what ended), `rejected` (what was left out and why), `failed` (what could not be embedded and
+        why; add it again later), `extractor`, `usage`, `trace_id`. All else is stored, or nothing where it raises:
+        `ValidationError` (`KeyReuseError` for a key of another call), `EmbedderError` when the embedder takes no
+        text, `LLMError` (`LLMOutputError` for a reply that cannot be read), `ModelTimeoutError`, `StoreError`.
         """
         began = perf_counter()
         owner, run = write_scope(self._tenant, self._ids(user_id, agent_id, app_id, run_id))
-        checks.check_flag(infer, "infer")
+        for name, flag in (("infer", infer), ("trace", trace)):
+            checks.check_flag(flag, name)
         once = replays.once(
             checks.check_key(idempotency_key),
             "add",
@@ -82,41 +94,37 @@ class Engine(Care, Transfers):
             timestamp=timestamp,
             expiration_date=expiration_date,
             infer=infer,
+            **{
+                k: v
+                for k, v in (("editing", editing), ("prompt", prompt), ("type", memory_type))
+                if v is not None
+            },
         )
         if messages is None and facts is None:
             raise ValidationError("Give messages or facts: there is nothing to add.")
-        tz, now = self._parts.tz, self._parts.clock()
+        tz, act = self._parts.tz, Act(trace_id=uuid4().hex, at=self._parts.clock())
         told = None if timestamp is None else given.read_timestamp(timestamp, tz)
-        common = given.Common(checks.check_metadata(metadata), given.expiry(expiration_date, tz), told, tz)
-        talk = heard.NOTHING if messages is None else heard.read_messages(messages, tz)
-        act = Act(trace_id=uuid4().hex, at=now)
+        request = adding.Request(
+            owner=owner,
+            run=run,
+            talk=heard.NOTHING if messages is None else heard.read_messages(messages, tz),
+            facts=facts,
+            infer=infer,
+            common=given.Common(checks.check_metadata(metadata), given.expiry(expiration_date, tz), told, tz),
+            told_at=told,
+            act=act,
+            once=once,
+            editing=checks.check_choice(editing, "editing", config.EDITING),
+            prompt=None if prompt is None else checks.check_text(prompt, "prompt"),
+            procedural=adding.is_procedural(memory_type, owner),
+            traced=trace,
+            began=began,
+        )
         first: shapes.AddResult | None = await self._replayed(owner, once, act)
         if first is not None:
             return first
-        if facts is not None:
-            proposed = propose.as_given(facts, talk, common)
-        elif infer:
-            proposed = await off_loop(lambda: propose.as_stated(talk, common))
-        else:
-            proposed = propose.as_said(talk, common)
-        buried = () if facts is not None else await self._buried(owner, run, talk, told)
-        proposed = propose.without_buried(proposed, talk, buried)
-        observed_at = now if told is None else told
-        batch = Batch(owner, run, observed_at, talk.messages, proposed.proposals, buried=buried)
-
-        async def embed_and_commit() -> shapes.AddResult:
-            embedded = await self._parts.embeddings([p.content.text for p in batch.proposals])
-            whole, failed = embedded_batch(batch, talk.numbers, embedded)
-
-            def answer(outcomes: list[Outcome]) -> shapes.AddResult:
-                ms = round((perf_counter() - began) * 1000, 3)
-                usage = shapes.Usage(llm_calls=0, embedded=len(embedded.rows or ()), ms=ms)
-                left = (proposed.rejected, failed, proposed.extractor)
-                return shapes.add_result(whole, outcomes, *left, act.trace_id, usage)
-
-            return await off_loop(lambda: commit(self._parts.store(), whole, act, once, answer))
-
-        return await self._parts.in_current_space(embed_and_commit)
+        buried = () if facts is not None else await self._buried(owner, run, request.talk, told)
+        return await adding.add(self._parts, request, buried)
 
     async def search(
         self,

@@ -11,18 +11,20 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from datetime import tzinfo
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from weakref import WeakValueDictionary
 
 import numpy as np
 
 from . import runtime
 from .clock import Clock, now, zone
 from .config import Config, store_location
-from .errors import ConfigError, EmbedderError, EmbedderMismatchError, StoreBusyError, StoreClosedError
+from .errors import EmbedderError, EmbedderMismatchError, StoreBusyError, StoreClosedError
 from .models.embed import Embedder, open_embedder
 from .models.embed.background import measure_background
+from .models.llm import LLM, open_llm
 from .models.settings import ModelSettings
 from .recall.cache import IndexCache
-from .records import Background, Embeddings, Space
+from .records import Background, Embeddings, Owner, Space
 from .store import gate, spaces
 from .store.database import Store
 from .store.spaces import SpaceChangedError, SpaceClosingError
@@ -71,6 +73,24 @@ class Measured:
     background: Background
 
 
+class Turns:
+    """Who may go on: so many talk to a model at once, and of one owner one at a time commits what it said.
+
+    What a model is shown is read when its turn has come, not while a call waits for it.
+    """
+
+    def __init__(self, slots: int) -> None:
+        self.slots = asyncio.Semaphore(slots)
+        self._locks: WeakValueDictionary[Owner, asyncio.Lock] = WeakValueDictionary()
+
+    def of(self, owner: Owner) -> asyncio.Lock:
+        """The lock of an owner, for as long as anybody holds it."""
+        lock = self._locks.get(owner)
+        if lock is None:
+            lock = self._locks[owner] = asyncio.Lock()
+        return lock
+
+
 def _nothing() -> None:
     """What is done for a store that lacks vectors, unless somebody says more."""
 
@@ -79,12 +99,14 @@ class Parts:
     """Store, embedder, indexes and clock of one configuration."""
 
     def __init__(self, settings: Config, clock: Clock = now) -> None:
-        if settings.llm is not None:
-            raise ConfigError("llm: this version extracts without an LLM; leave the setting out.")
         self.settings = settings
         self.clock = clock
         self.tz: tzinfo = zone(settings.timezone)
         self.embedder: Embedder | None = open_embedder(settings.embedder, MODEL_SETTINGS)
+        # A model for each stage; the limit of requests under way at once is each one's own.
+        self.llm: LLM | None = open_llm(settings.llm, MODEL_SETTINGS)
+        decider = settings.llm if settings.decide_llm is None else settings.decide_llm
+        self.decider: LLM | None = open_llm(decider, MODEL_SETTINGS)
         self._location = store_location(settings)
         self._store: Store | None = None
         self._space: Space | None = None
@@ -98,6 +120,7 @@ class Parts:
     def _start(self) -> None:
         self._opening = threading.Lock()
         self.indexes = IndexCache(self.settings.index_mb * MIB)
+        self.turns = Turns(1 if self.llm is None else self.llm.concurrency)
         self._pid = os.getpid()
 
     def _renew_after_fork(self) -> None:
@@ -258,11 +281,11 @@ class Parts:
         self._admitted, self.embedder = self.embedder, embedder
         self.forget_space()
 
-    async def close_embedders(self) -> None:
-        """Give back what the embedders hold."""
-        for embedder in (self.embedder, self._admitted):
-            if embedder is not None:
-                await on_loop(embedder.close())
+    async def close_models(self) -> None:
+        """Give back what the models hold."""
+        for model in (self.embedder, self._admitted, self.llm, self.decider):
+            if model is not None:
+                await on_loop(model.close())
 
     def in_background(self, work: Coroutine[Any, Any, None]) -> None:
         """Do something on the process's loop until this is closed; once more at a time is not done."""

@@ -39,6 +39,29 @@ class Event(StrEnum):
 RELOADING = (Event.PURGE, Event.REPAIR)
 
 
+class How(StrEnum):
+    """How a new fact meets a memory that is kept.
+
+    `CHANGES`: that was true until now. `CORRECTS`: that was wrong. `REFINES`: that says the same with less.
+    `REPEATS`: that says it already. `ENDS`: that is no longer true, and nothing follows. `FORGETS`: its user wants
+    it forgotten. The classic editor's: `CONTRADICTS`, that is wrong by now; `KEEPS`, nothing is to be
+    done about that, which gains the run's label.
+    """
+
+    CHANGES = "changes"
+    CORRECTS = "corrects"
+    REFINES = "refines"
+    REPEATS = "repeats"
+    ENDS = "ends"
+    FORGETS = "forgets"
+    CONTRADICTS = "contradicts"
+    KEEPS = "keeps"
+
+
+# What does only this to memories is none itself.
+ONLY_TOUCHING = frozenset({How.ENDS, How.FORGETS, How.CONTRADICTS, How.KEEPS})
+
+
 class OnConflict(StrEnum):
     """What becomes of a memory of an import whose id the store has already."""
 
@@ -68,13 +91,17 @@ class OwnerState:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One verbatim turn on its way in. `said_at` is the message's own instant, if one was given."""
+    """One verbatim turn on its way in. `said_at` is the message's own instant, if one was given.
+
+    `offset`: minutes east of UTC in which that was told, if it was.
+    """
 
     role: str
     content: str
     name: str | None = None
     parts: str | None = None
     said_at: Instant | None = None
+    offset: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,11 +172,21 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
+class Meeting:
+    """How a new fact meets a memory: its id, and the number of the version that the model was shown."""
+
+    how: How
+    uid: str
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
 class Proposal:
     """A memory about to be stored: its content, its sources in this call, and what it claims.
 
-    `said_at` is when it was said, where that differs from the episode's instant. `claims` decide which older
-    memories it ends.
+    `said_at` is when it was said, where that differs from the episode's instant. `meets`: how a model said that
+    it meets older memories; where that is None, its `claims` decide which of them it ends. `unreconciled`: other
+    memories changed while the model decided, and again while it decided once more.
     """
 
     kind: Kind
@@ -159,6 +196,13 @@ class Proposal:
     position: int = 0
     said_at: Instant | None = None
     claims: tuple[Claim, ...] = ()
+    meets: tuple[Meeting, ...] | None = None
+    unreconciled: bool = False
+
+    @property
+    def only_touches(self) -> bool:
+        """Whether it only does something to memories, and becomes none."""
+        return bool(self.meets) and all(one.how in ONLY_TOUCHING for one in self.meets or ())
 
 
 class Unset(Enum):
@@ -201,8 +245,9 @@ class Embeddings:
 class Batch:
     """One add, ready to be written.
 
-    `vectors` has one row of float32 bytes per proposal and lies in the space `space_id`; both are None
-    without an embedder. `buried` becomes further support of memories that stay deleted.
+    `vectors` has one row of float32 bytes per proposal, None for those that only touch others, and lies in the
+    space `space_id`; both are None without an embedder. `buried` becomes further support of memories that
+    stay deleted. `seen`: how far the owner had come when a model was shown its memories; None if none was.
     """
 
     owner: Owner
@@ -210,9 +255,10 @@ class Batch:
     observed_at: Instant
     messages: tuple[Message, ...]
     proposals: tuple[Proposal, ...]
-    vectors: tuple[bytes, ...] | None = None
+    vectors: tuple[bytes | None, ...] | None = None
     space_id: int | None = None
     buried: tuple[Buried, ...] = ()
+    seen: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -410,24 +456,31 @@ class StoredMessage:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one proposal: its event, memory and what it superseded."""
+    """What an add did to one memory: its event, and the number of the proposal that did it.
+
+    supersedes, corrects: the memories that it ended, and that it took back. previous: the text before an UPDATE.
+    """
 
     uid: str
     text: str
     event: Event
     supersedes: tuple[str, ...] = ()
+    number: int = 0
+    corrects: tuple[str, ...] = ()
+    previous: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
     """A text that was not kept, the messages of the call it came from (0-based), and why.
 
-    It was left out on purpose, or (among the failed) something went wrong with it alone.
+    It was left out on purpose, or (among the failed) something went wrong with it alone. `detail` says more.
     """
 
     text: str
     messages: tuple[int, ...]
     reason: str
+    detail: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

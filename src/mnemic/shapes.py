@@ -6,7 +6,7 @@ import base64
 import binascii
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict
 
 from .clock import Instant, iso
@@ -16,14 +16,20 @@ from .records import (
     Batch,
     Checkup,
     Entry,
+    Event,
     FaultKind,
     Item,
     Kind,
     Outcome,
+    Proposal,
     Rejected,
     StoredMessage,
+    Usage,
     Verdict,
 )
+from .steps import TraceItem
+
+NOTHING_TO_KEEP = "Nothing in it was found worth keeping."
 
 
 class SourceShape(TypedDict):
@@ -85,7 +91,11 @@ class ListResult(TypedDict, total=False):
 
 
 class AddedItem(TypedDict, total=False):
-    """One memory of an add: event ADD, or NONE for what was kept already."""
+    """One memory of an add: ADD, NONE for what was kept already; with an LLM also UPDATE and DELETE.
+
+    supersedes, corrects: ids of the memories that it ended, and that it took back. unreconciled: other memories
+    changed while it was decided, twice.
+    """
 
     id: str
     memory: str
@@ -93,22 +103,39 @@ class AddedItem(TypedDict, total=False):
     actor_id: str | None
     role: str | None
     supersedes: list[str]
+    corrects: list[str]
+    previous_memory: str
+    unreconciled: bool
 
 
-class RejectedItem(TypedDict):
+class RejectedItem(TypedDict, total=False):
     """What was left out, or failed: its text, the numbers of its messages in the call, and why."""
 
     text: str
     messages: list[int]
     reason: str
+    detail: str
 
 
-class Usage(TypedDict):
-    """What a call cost: LLM calls, texts embedded, milliseconds in all."""
+class StageUsage(TypedDict):
+    """What one stage of a call cost."""
+
+    calls: int
+    tokens_in: int
+    tokens_out: int
+    embeddings: int
+    ms: float
+
+
+class UsageItem(TypedDict):
+    """What a call cost: LLM calls and tokens, texts embedded, milliseconds in all; and each stage by its name."""
 
     llm_calls: int
+    tokens_in: int
+    tokens_out: int
     embedded: int
     ms: float
+    stages: dict[str, StageUsage]
 
 
 class AddResult(TypedDict, total=False):
@@ -118,8 +145,9 @@ class AddResult(TypedDict, total=False):
     rejected: list[RejectedItem]
     failed: list[RejectedItem]
     extractor: str
-    usage: Usage
+    usage: UsageItem
     trace_id: str
+    trace: TraceItem
     notice: str
 
 
@@ -470,7 +498,34 @@ def why_result(verdict: Verdict) -> WhyResult:
 
 def rejected_item(rejected: Rejected) -> RejectedItem:
     """What was left out of an add."""
-    return RejectedItem(text=rejected.text, messages=list(rejected.messages), reason=rejected.reason)
+    item = RejectedItem(text=rejected.text, messages=list(rejected.messages), reason=rejected.reason)
+    if rejected.detail is not None:
+        item["detail"] = rejected.detail
+    return item
+
+
+def usage(stages: Mapping[str, Usage], ms: float) -> UsageItem:
+    """What a call cost in all, and by stages."""
+    whole = Usage()
+    for stage in stages.values():
+        whole = whole.plus(stage)
+    return UsageItem(
+        llm_calls=whole.calls,
+        tokens_in=whole.tokens_in,
+        tokens_out=whole.tokens_out,
+        embedded=whole.embeddings,
+        ms=round(ms, 3),
+        stages={
+            name: StageUsage(
+                calls=one.calls,
+                tokens_in=one.tokens_in,
+                tokens_out=one.tokens_out,
+                embeddings=one.embeddings,
+                ms=round(one.ms, 3),
+            )
+            for name, one in stages.items()
+        },
+    )
 
 
 def add_result(
@@ -480,29 +535,36 @@ def add_result(
     failed: Sequence[Rejected],
     extractor: str,
     trace_id: str,
-    usage: Usage,
+    usage: UsageItem,
 ) -> AddResult:
-    """What became of an add; the outcomes go with the batch's proposals."""
-    results = []
-    for outcome, proposal in zip(outcomes, batch.proposals, strict=True):
-        item = AddedItem(id=outcome.uid, memory=outcome.text, event=outcome.event.value)
-        if proposal.kind is Kind.MESSAGE:
-            item["actor_id"] = proposal.provenance.actor_id
-            item["role"] = proposal.provenance.role
-        if outcome.supersedes:
-            item["supersedes"] = list(outcome.supersedes)
-        results.append(item)
+    """What became of an add; each outcome tells the number of its proposal in the batch."""
     shape = AddResult(
-        results=results,
+        results=[_added_item(outcome, batch.proposals[outcome.number]) for outcome in outcomes],
         rejected=[rejected_item(each) for each in rejected],
         failed=[rejected_item(each) for each in failed],
         extractor=extractor,
         usage=usage,
         trace_id=trace_id,
     )
-    if not results:
-        shape["notice"] = "Nothing was kept; `rejected` says why."
+    if not outcomes:
+        shape["notice"] = "Nothing was kept; `rejected` says why." if rejected or failed else NOTHING_TO_KEEP
     return shape
+
+
+def _added_item(outcome: Outcome, proposal: Proposal) -> AddedItem:
+    item = AddedItem(id=outcome.uid, memory=outcome.text, event=outcome.event.value)
+    if proposal.kind is Kind.MESSAGE:
+        item["actor_id"] = proposal.provenance.actor_id
+        item["role"] = proposal.provenance.role
+    if outcome.supersedes:
+        item["supersedes"] = list(outcome.supersedes)
+    if outcome.corrects:
+        item["corrects"] = list(outcome.corrects)
+    if outcome.previous is not None:
+        item["previous_memory"] = outcome.previous
+    if proposal.unreconciled and outcome.event is not Event.NONE:
+        item["unreconciled"] = True
+    return item
 
 
 def list_page(items: Sequence[Item], count: int, total: int) -> ListResult:

@@ -27,7 +27,7 @@ from mnemic.errors import (
     nearest,
 )
 from mnemic.models.embed import Embedder, open_embedder
-from mnemic.parts import Parts
+from mnemic.models.llm import LLM, ChatMessage, open_llm
 from mnemic.records import Space
 from mnemic.scope import ANYONE, Scope
 from mnemic.store import checking, migrations, reading, spaces
@@ -150,7 +150,7 @@ def as_mapping(report: Report) -> dict[str, Any]:
 def _unknown_variables(environ: Mapping[str, str]) -> tuple[str, ...]:
     """The variables that begin like mnemic's and that nothing reads, with the nearest that something does."""
     settings = [f"{config.ENV_PREFIX}{key.upper()}" for key in config.KEYS]
-    sections = tuple(f"{config.ENV_PREFIX}{key}_" for key in ("EMBEDDER", "LLM"))
+    sections = tuple(f"{config.ENV_PREFIX}{key}_" for key in map(str.upper, config.MODELS))
     known = {*settings, *OTHER_VARIABLES}
     odd = sorted({name for name in environ if name.startswith(config.ENV_PREFIX)} - known)
     return tuple(f"{name}{nearest(name, known)}" for name in odd if not name.startswith(sections))
@@ -199,10 +199,29 @@ async def _timed(embedder: Embedder) -> tuple[float, float]:
 def _llm(settings: config.Config) -> Model:
     source = settings.sources.get("llm", "default")
     try:
-        Parts(replace(settings, embedder="none"))
-    except ConfigError as fault:
+        llm = open_llm(settings.llm)
+    except MnemicError as fault:
         return Model(works=False, problem=fault.message, fix=fault.suggestion, source=source)
-    return Model(works=None, source=source)
+    if llm is None:
+        return Model(works=None, source=source)
+    try:
+        ms = asyncio.run(_asked(llm))
+    except MnemicError as fault:
+        return Model(works=False, problem=fault.message, fix=fault.suggestion, source=source, name=llm.name)
+    return Model(works=True, name=llm.name, source=source, first_ms=round(ms, 2))
+
+
+async def _asked(llm: LLM) -> float:
+    """Milliseconds of a short request."""
+    began = time.perf_counter()
+    try:
+        async with asyncio.timeout(PATIENCE):
+            await llm.complete([ChatMessage("user", 'Reply with {"ok": true} and nothing else.')])
+    except TimeoutError as fault:
+        raise ModelTimeoutError(f"{llm.name} gave no answer within {PATIENCE:.0f} s.") from fault
+    finally:
+        await llm.close()
+    return (time.perf_counter() - began) * 1000
 
 
 def _store(settings: config.Config, embedder: str | None, seconds: float | None) -> Database:

@@ -71,6 +71,10 @@ def _embedder(found: Model) -> Iterator[str]:
 
 
 def _llm(found: Model) -> Iterator[str]:
+    if found.name is not None:
+        yield f"{found.name} ({SOURCES[found.source]})"
+    if found.first_ms is not None:
+        yield f"It answered within {found.first_ms:,.0f} ms."
     if found.works is None and found.problem is None:
         yield NO_LLM
 

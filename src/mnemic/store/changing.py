@@ -17,10 +17,21 @@ from . import reading, tombstones
 from . import schema as s
 from .owners import Numbers, lock_owner, lock_owners
 from .reading import Listing
-from .rows import Values, change_row, claim_rows
+from .rows import Values, change_row
 from .schema import AnyRow, Place, chunks
 from .spaces import hold_space
-from .versions import CLOSE, LATEST, OPEN, SET_KEY, claim_key, key_of, not_before, replace_version
+from .versions import (
+    CLOSE,
+    LATEST,
+    OPEN,
+    SET_KEY,
+    claim_key,
+    key_of,
+    not_before,
+    replace_claims,
+    replace_version,
+    retire_version,
+)
 
 
 def revise(
@@ -55,7 +66,7 @@ def revise(
     if "text" in changed:
         key = key_of(changed["text"], row.event_date, memory_no, row.successor_no)
         claim_key(tx, owner_id, memory_no, row.kind, key)
-        _replace_claims(tx, owner_id, memory_no, claims if row.kind == Kind.FACT else ())
+        replace_claims(tx, owner_id, memory_no, claims if row.kind == Kind.FACT else ())
     replace_version(tx, numbers, row, changed, embedded if "text" in changed else None, Event.UPDATE, act)
     numbers.save(tx)
     return Event.UPDATE, row.number + 1
@@ -64,15 +75,6 @@ def revise(
 def _expect_version(row: AnyRow, expected: int | None) -> None:
     if expected is not None and row.number != expected:
         raise ConflictError(row.uid, expected=expected, found=row.number)
-
-
-def _replace_claims(tx: Connection, owner_id: int, memory_no: int, claims: Sequence[Claim]) -> None:
-    """What a memory claimed by its old words it claims no more."""
-    c = s.claim.c
-    tx.execute(delete(s.claim).where(c.owner_id == owner_id, c.memory_no == memory_no))
-    rows = list(claim_rows(claims, memory_no, owner_id))
-    if rows:
-        tx.execute(insert(s.claim), rows)
 
 
 def _changes(row: AnyRow, revision: Revision) -> Values:
@@ -101,10 +103,7 @@ def retire(tx: Connection, tenant: str, place: Place, expected_version: int | No
         raise NotFoundError("it was deleted already")
     _expect_version(row, expected_version)
     numbers = Numbers(state)
-    tx.execute(CLOSE, {"owner": owner_id, "version": row.no, "at": act.at})
-    tx.execute(SET_KEY, {"owner": owner_id, "memory": memory_no, "key": None})
-    tx.execute(insert(s.change), change_row(owner_id, numbers, Event.DELETE, act, memory_no, closed=row.no))
-    tombstones.retell(tx, owner_id, [memory_no])
+    retire_version(tx, numbers, row, act)
     numbers.save(tx)
 
 

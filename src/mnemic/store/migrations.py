@@ -39,7 +39,12 @@ def tell_sizes(tx: Connection) -> None:
         sqlite_sizes.tell(tx)
 
 
-MIGRATIONS: tuple[Migration, ...] = (create, keep_replays, tell_sizes)
+def keep_traces(tx: Connection) -> None:
+    """Version 4: each step of an add."""
+    schema.trace.create(tx, checkfirst=True)
+
+
+MIGRATIONS: tuple[Migration, ...] = (create, keep_replays, tell_sizes, keep_traces)
 
 
 def schema_version(tx: Connection) -> int:

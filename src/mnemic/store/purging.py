@@ -117,7 +117,7 @@ def _remove_memories(tx: Connection, owner_id: int, memory_nos: Sequence[int], r
     for some in chunks(sorted(memory_nos)):
         traces = select(change.trace_id).where(change.owner_id == owner_id, change.memory_no.in_(some))
         for traced in chunks(sorted(set(tx.execute(traces).scalars()))):
-            removed.rows(tx, s.replay, s.replay.c.owner_id == owner_id, s.replay.c.trace_id.in_(traced))
+            _remove_traced(tx, owner_id, traced, removed)
         spans = select(support.message_no, support.start, support.end).where(
             support.owner_id == owner_id, support.memory_no.in_(some)
         )
@@ -135,6 +135,12 @@ def _remove_memories(tx: Connection, owner_id: int, memory_nos: Sequence[int], r
         removed.rows(tx, s.memory, s.memory.c.owner_id == owner_id, s.memory.c.no.in_(some))
         _redact(tx, owner_id, stated, removed)
     _remove_empty_episodes(tx, owner_id, removed)
+
+
+def _remove_traced(tx: Connection, owner_id: int, trace_ids: Sequence[str], removed: Removed) -> None:
+    """Remove what is kept of calls: their results and their steps, which repeat what was said."""
+    for table in (s.replay, s.trace):
+        removed.rows(tx, table, table.c.owner_id == owner_id, table.c.trace_id.in_(trace_ids))
 
 
 def _redact(
@@ -181,7 +187,7 @@ def _remove_runs(tx: Connection, owner_id: int, run_ids: frozenset[str], removed
         # What other runs stated too may have come from these: its episode stays, and tells no run.
         tx.execute(update(s.episode).where(e.owner_id == owner_id, e.no.in_(some)).values(run_id=""))
     for some in chunks([row.trace_id for row in episodes]):
-        removed.rows(tx, s.replay, s.replay.c.owner_id == owner_id, s.replay.c.trace_id.in_(some))
+        _remove_traced(tx, owner_id, some, removed)
         noted = change.event.in_((Event.EPISODE.value, Event.NONE.value))
         removed.rows(tx, s.change, change.owner_id == owner_id, change.trace_id.in_(some), noted)
     _remove_empty_episodes(tx, owner_id, removed)

@@ -28,7 +28,7 @@ from sqlalchemy import (
 from ..clock import Instant
 from ..filters import EVERYTHING, Node, type_fault
 from ..records import Item, Owner, Source, StoredMessage
-from ..scope import Scope
+from ..scope import Pattern, Scope
 from . import filter_sql, tombstones
 from . import schema as s
 from .owners import among, fits, owners_in, told_by
@@ -437,17 +437,8 @@ def messages(
 
     `condition` narrows them further.
     """
-    m, e = s.message.c, s.episode.c
-    query = (
-        select(s.message, e.run_id, e.trace_id, *(c for c in s.owner.c if c.name not in ("id", "created_at")))
-        .select_from(
-            s.message.join(s.episode, and_(e.owner_id == m.owner_id, e.no == m.episode_no)).join(
-                s.owner, s.owner.c.id == m.owner_id
-            )
-        )
-        .where(_message_in(scope))
-        .order_by(m.said_at, m.owner_id, m.no)
-    )
+    m = s.message.c
+    query = _messages_of(scope).order_by(m.said_at, m.owner_id, m.no)
     if after is not None:
         query = query.where(tuple_(m.said_at, m.owner_id, m.no) > after)
     if condition is not None:
@@ -457,6 +448,32 @@ def messages(
     with decoding("a message"):
         found = [_stored_message(row) for row in tx.execute(query)]
     return _with_deletions(tx, found)
+
+
+def recent_messages(
+    tx: Connection, owner: Owner, run_id: str, *, since: Instant, limit: int
+) -> list[StoredMessage]:
+    """The last messages of an owner's run that were said after an instant, in the order in which they came."""
+    m = s.message.c
+    scope = Scope(owner.tenant, (Pattern(owner.user_id, owner.agent_id, owner.app_id, run_id),))
+    query = _messages_of(scope).where(m.said_at > since).order_by(m.owner_id.desc(), m.no.desc()).limit(limit)
+    with decoding("a message"):
+        found = [_stored_message(row) for row in tx.execute(query)]
+    return _with_deletions(tx, found[::-1])
+
+
+def _messages_of(scope: Scope) -> Select[Any]:
+    """Each message of a scope with its episode's run and trace, and its owner's ids."""
+    m, e = s.message.c, s.episode.c
+    return (
+        select(s.message, e.run_id, e.trace_id, *(c for c in s.owner.c if c.name not in ("id", "created_at")))
+        .select_from(
+            s.message.join(s.episode, and_(e.owner_id == m.owner_id, e.no == m.episode_no)).join(
+                s.owner, s.owner.c.id == m.owner_id
+            )
+        )
+        .where(_message_in(scope))
+    )
 
 
 def _with_deletions(tx: Connection, found: Sequence[StoredMessage]) -> list[StoredMessage]:

@@ -295,6 +295,19 @@ replay = Table(
     sqlite_with_rowid=False,
 )
 
+# Each step of an add, as compressed JSON: what `trace` shows. Kept for a time only.
+trace = Table(
+    "trace",
+    tables,
+    _owner(),
+    Column("trace_id", Text, nullable=False),
+    Column("at", BigInteger, nullable=False),
+    Column("data", LargeBinary, nullable=False),
+    PrimaryKeyConstraint("owner_id", "trace_id"),
+    Index("trace_id", "trace_id"),
+    Index("trace_at", "owner_id", "at"),
+)
+
 # By these a database is known as a store of ours, of whatever version.
 MARKS = (meta, owner, episode, message, memory, version)
 
@@ -311,6 +324,7 @@ OWNED = (
     message_terms,
     change,
     replay,
+    trace,
 )
 
 AnyRow = Row[*tuple[Any, ...]]

@@ -6,14 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, bindparam, insert, literal, select, update
+from sqlalchemy import Connection, bindparam, delete, insert, literal, select, update
 
+from ..clock import Instant
 from ..errors import DuplicateError
-from ..records import Act, Embedded, Event
+from ..records import Act, Claim, Embedded, Event
 from ..text.normal import live_key
 from . import schema as s
+from . import tombstones
 from .owners import Numbers
-from .rows import Rows, change_row, open_version
+from .rows import Rows, change_row, claim_rows, open_version
 from .schema import AnyRow, chunks
 
 # A memory with the version of it that is believed.
@@ -114,6 +116,40 @@ def claim_key(tx: Connection, owner_id: int, memory_no: int, kind: str, key: str
     if other is not None and other.memory_no != memory_no:
         raise DuplicateError(other.uid)
     tx.execute(SET_KEY, {"owner": owner_id, "memory": memory_no, "key": key})
+
+
+def end_version(
+    tx: Connection,
+    numbers: Numbers,
+    row: AnyRow,
+    at: Instant,
+    precision: str | None,
+    successor_no: int | None,
+    act: Act,
+) -> None:
+    """Close a memory in the world's time, and link it to its successor where it has one."""
+    fields = {"valid_to": at, "valid_to_precision": precision, "successor_no": successor_no}
+    replace_version(tx, numbers, row, fields, None, Event.SUPERSEDE, act)
+    key = past_key(live_key(row.text, row.event_date), str(row.memory_no))
+    tx.execute(SET_KEY, {"owner": numbers.state.id, "memory": row.memory_no, "key": key})
+
+
+def retire_version(tx: Connection, numbers: Numbers, row: AnyRow, act: Act) -> None:
+    """Close a memory's open version because it was wrong or is deleted, and bury its words."""
+    owner_id, memory_no = numbers.state.id, row.memory_no
+    tx.execute(CLOSE, {"owner": owner_id, "version": row.no, "at": act.at})
+    tx.execute(SET_KEY, {"owner": owner_id, "memory": memory_no, "key": None})
+    tx.execute(insert(s.change), change_row(owner_id, numbers, Event.DELETE, act, memory_no, closed=row.no))
+    tombstones.retell(tx, owner_id, [memory_no])
+
+
+def replace_claims(tx: Connection, owner_id: int, memory_no: int, claims: Sequence[Claim]) -> None:
+    """What a memory claimed by its old words it claims no more."""
+    c = s.claim.c
+    tx.execute(delete(s.claim).where(c.owner_id == owner_id, c.memory_no == memory_no))
+    rows = list(claim_rows(claims, memory_no, owner_id))
+    if rows:
+        tx.execute(insert(s.claim), rows)
 
 
 def replace_version(

@@ -5,7 +5,7 @@ What was decided before the transaction (that a text is new) is checked again he
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -13,8 +13,9 @@ from sqlalchemy import Connection, bindparam, exists, insert, select
 
 from ..clock import Instant
 from ..ids import new_id
-from ..records import Act, Batch, BatchTerms, Buried, Claim, Embedded, Event, Outcome, Proposal
+from ..records import Act, Batch, BatchTerms, Buried, Claim, Embedded, Event, How, Outcome, Proposal
 from ..text.normal import live_key
+from . import meeting
 from . import schema as s
 from .owners import Numbers, owner_for_write
 from .rows import (
@@ -35,13 +36,11 @@ from .spaces import hold_space
 from .versions import (
     BELIEVED,
     OPEN,
-    SET_KEY,
     Live,
-    key_of,
+    end_version,
     live_memories,
     not_before,
     past_key,
-    replace_version,
 )
 
 # The claims of other memories that are current, in the order in which they were said.
@@ -92,11 +91,15 @@ def add(
     A proposal whose text is live already under its owner adds support and the run label to that memory and
     comes back as `NONE` with its id; so does one that repeats a superseded memory for the time in which that
     held. A new one supersedes the older memories of the owner that `closes` says its claims end; one that
-    arrives late is itself filed as superseded by what was said after it.
+    arrives late is itself filed as superseded by what was said after it. Where a model said how a proposal meets
+    memories, that is done instead (`meeting`); so a proposal may have several outcomes.
+
+    Raises `OwnerMovedError` where the owner's memories changed since the model was shown them.
     """
     state = owner_for_write(tx, batch.owner, act.at)
     hold_space(tx, batch.space_id, act.at)
     act = not_before(tx, state.id, act)
+    meeting.refuse_if_moved(tx, state, batch.seen)
     numbers = Numbers(state)
     keys = [live_key(p.content.text, p.content.event_date) for p in batch.proposals]
     live = live_memories(tx, state.id, keys)
@@ -104,37 +107,103 @@ def add(
     tx.execute(insert(s.episode), episode_row(batch, episode, state.id, act))
     messages = _write_messages(tx, batch, terms, episode, numbers, act)
     rows = Rows()
-    outcomes: list[Outcome] = []
-    added: list[tuple[int, int, Proposal]] = []
-    for proposal, key, embedded in zip(batch.proposals, keys, _embedded(batch, terms), strict=True):
-        found = live.get((proposal.kind, key)) or _held_then(tx, state.id, proposal, key, batch.observed_at)
-        if found is None:
-            memory_no, uid = numbers.next(), new_id(act.at)
-            live[proposal.kind, key] = Live(memory_no, uid, proposal.content.text)
-            rows.memory.append(memory_row(proposal, key, memory_no, uid, episode, state.id, act.at))
-            first = first_version(proposal, memory_no, numbers.next(), batch.observed_at, state.id, act.at)
-            open_version(rows, first, embedded)
-            rows.change.append(change_row(state.id, numbers, Event.ADD, act, memory_no, opened=first["no"]))
-            rows.claim.extend(claim_rows(proposal.claims, memory_no, state.id))
-            outcomes.append(Outcome(uid, proposal.content.text, Event.ADD))
-            added.append((len(outcomes) - 1, memory_no, proposal))
-        else:
-            memory_no = found.memory_no
-            rows.change.append(change_row(state.id, numbers, Event.NONE, act, memory_no))
-            outcomes.append(Outcome(found.uid, found.text, Event.NONE))
-        rows.memory_run.append({"owner_id": state.id, "memory_no": memory_no, "run_id": batch.run_id})
-        rows.support.extend(support_row(span, memory_no, messages, state.id) for span in proposal.spans)
+    met = meeting.open_rows(tx, state.id, batch.proposals)
+    kept = [
+        _take_in(tx, rows, numbers, episode, batch, proposal, key, embedded, live, met, act)
+        for proposal, key, embedded in zip(batch.proposals, keys, _embedded(batch, terms), strict=True)
+    ]
+    for one in kept:
+        if one.memory_no is not None:
+            label = {"owner_id": state.id, "memory_no": one.memory_no, "run_id": batch.run_id}
+            rows.memory_run.append(label)
+            spans = one.proposal.spans
+            rows.support.extend(support_row(span, one.memory_no, messages, state.id) for span in spans)
     rows.support.extend(_buried_support(tx, state.id, batch.buried, messages))
     rows.change.append(change_row(state.id, numbers, Event.EPISODE, act, None))
     _drop_twin_supports(rows)
     rows.write(tx)
-    for i, memory_no, proposal in added:
-        ended = _meet_others(
-            tx, numbers, proposal, memory_no, _said_at(proposal, batch.observed_at), act, closes
-        )
-        outcomes[i] = replace(outcomes[i], supersedes=tuple(ended))
+    outcomes = [
+        replace(outcome, number=number)
+        for number, one in enumerate(kept)
+        for outcome in _settle(tx, numbers, one, met, batch, act, closes)
+    ]
     numbers.save(tx)
     return state.id, outcomes
+
+
+class _Kept(NamedTuple):
+    """A proposal, and the memory that it became or was; `refines` is the version whose place it takes."""
+
+    proposal: Proposal
+    embedded: Embedded
+    outcome: Outcome | None = None
+    memory_no: int | None = None
+    refines: AnyRow | None = None
+
+
+def _take_in(
+    tx: Connection,
+    rows: Rows,
+    numbers: Numbers,
+    episode: int,
+    batch: Batch,
+    proposal: Proposal,
+    key: str,
+    embedded: Embedded,
+    live: dict[tuple[str, str], Live],
+    met: Mapping[str, AnyRow],
+    act: Act,
+) -> _Kept:
+    """Make a proposal a memory, or find the one that it is."""
+    if proposal.only_touches:
+        return _Kept(proposal, embedded)
+    owner_id = numbers.state.id
+    found = live.get((proposal.kind, key)) or _held_then(tx, owner_id, proposal, key, batch.observed_at)
+    same = None if found else meeting.same_memory(proposal, met)
+    if same is not None and same[0] is How.REFINES:
+        refined = same[1]
+        outcome = Outcome(refined.uid, proposal.content.text, Event.UPDATE, previous=refined.text)
+        # Who says the same again in this call repeats it.
+        live[proposal.kind, key] = Live(refined.memory_no, refined.uid, proposal.content.text)
+        return _Kept(proposal, embedded, outcome, refined.memory_no, refined)
+    if same is not None:
+        found = Live(same[1].memory_no, same[1].uid, same[1].text)
+    if found is not None:
+        rows.change.append(change_row(owner_id, numbers, Event.NONE, act, found.memory_no))
+        return _Kept(proposal, embedded, Outcome(found.uid, found.text, Event.NONE), found.memory_no)
+    memory_no, uid = numbers.next(), new_id(act.at)
+    live[proposal.kind, key] = Live(memory_no, uid, proposal.content.text)
+    rows.memory.append(memory_row(proposal, key, memory_no, uid, episode, owner_id, act.at))
+    first = first_version(proposal, memory_no, numbers.next(), batch.observed_at, owner_id, act.at)
+    open_version(rows, first, embedded)
+    told = replace(act, reason=meeting.UNRECONCILED) if proposal.unreconciled else act
+    rows.change.append(change_row(owner_id, numbers, Event.ADD, told, memory_no, opened=first["no"]))
+    rows.claim.extend(claim_rows(proposal.claims, memory_no, owner_id))
+    return _Kept(proposal, embedded, Outcome(uid, proposal.content.text, Event.ADD), memory_no)
+
+
+def _settle(
+    tx: Connection,
+    numbers: Numbers,
+    one: _Kept,
+    met: Mapping[str, AnyRow],
+    batch: Batch,
+    act: Act,
+    closes: Closes,
+) -> list[Outcome]:
+    """Do to other memories what a proposal does to them; its outcomes."""
+    said_at = _said_at(one.proposal, batch.observed_at)
+    if one.refines is not None:
+        meeting.refine(tx, numbers, one.refines, one.proposal, one.embedded, said_at, act)
+    if one.proposal.meets is not None:
+        told = (one.outcome, one.memory_no, batch.run_id, said_at)
+        return meeting.settle(tx, numbers, one.proposal, met, *told, act)
+    assert one.outcome is not None, "only a model says that something only ends others"
+    assert one.memory_no is not None, "what has an outcome is a memory"
+    if one.outcome.event is not Event.ADD:
+        return [one.outcome]
+    ended = _meet_others(tx, numbers, one.proposal, one.memory_no, said_at, act, closes)
+    return [replace(one.outcome, supersedes=tuple(ended))]
 
 
 def _embedded(batch: Batch, terms: BatchTerms) -> Iterable[Embedded]:
@@ -232,30 +301,14 @@ def _meet_others(
         begun = row.observed_at if row.valid_from is None else row.valid_from
         if other.observed_at <= said_at and other.memory_no < memory_no:
             if begun <= start and closes(proposal.claims, other.claims):
-                _end(tx, numbers, row, start, validity.start_precision, memory_no, act)
+                end_version(tx, numbers, row, start, validity.start_precision, memory_no, act)
                 ended.append(row.uid)
         elif not late and other.observed_at > said_at and closes(other.claims, proposal.claims):
             own = tx.execute(OPEN, {"owner": owner_id, "memory": memory_no}).one()
             at = begun if begun > start else other.observed_at
-            _end(tx, numbers, own, at, row.valid_from_precision, other.memory_no, act)
+            end_version(tx, numbers, own, at, row.valid_from_precision, other.memory_no, act)
             late = True
     return ended
-
-
-def _end(
-    tx: Connection,
-    numbers: Numbers,
-    row: AnyRow,
-    at: Instant,
-    precision: str | None,
-    successor_no: int,
-    act: Act,
-) -> None:
-    """Close a memory in the world's time, and link it to its successor."""
-    fields = {"valid_to": at, "valid_to_precision": precision, "successor_no": successor_no}
-    replace_version(tx, numbers, row, fields, None, Event.SUPERSEDE, act)
-    key = key_of(row.text, row.event_date, row.memory_no, successor_no)
-    tx.execute(SET_KEY, {"owner": numbers.state.id, "memory": row.memory_no, "key": key})
 
 
 class _Claimed(NamedTuple):

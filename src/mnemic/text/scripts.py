@@ -15,7 +15,7 @@ from mnemic.text.words import FUNCTION_WORDS
 Group = tuple[str, ...]
 
 # Endings of Korean words, longest first when compiled; what is left is what the word is about.
-_KOREAN_ENDINGS: str = (
+_KOREAN_ONLY_TOUCHINGS: str = (
     "은 는 이 가 을 를 의 에 도 로 와 과 만 랑 야 에서 에게 한테 으로 부터 까지 처럼 보다 이나 이랑 "
     "라고 하고 께서 에는 에도 에서는 에서도 에게서 에게는 으로는 으로도 이라고 이라는 라는 마다 조차 "
     "밖에 이에요 예요 이야 입니다 이다 였다 이었다 이고 인데 합니다 습니다 했습니다 았습니다 었습니다 "
@@ -141,7 +141,7 @@ def tibetan_terms(run: str) -> list[str]:
 
 @cache
 def _endings() -> re.Pattern[str]:
-    endings = sorted(set(_KOREAN_ENDINGS.split()), key=lambda ending: (-len(ending), ending))
+    endings = sorted(set(_KOREAN_ONLY_TOUCHINGS.split()), key=lambda ending: (-len(ending), ending))
     return re.compile(rf"(?P<rest>.+?)(?:{'|'.join(endings)})")
 
 

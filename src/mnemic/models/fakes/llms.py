@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Any
 
 from mnemic.errors import LLMError
-from mnemic.models.llm import LLM, ChatMessage, Completion
+from mnemic.models.llm import CONCURRENCY, LLM, ChatMessage, Completion
 
 Reply = str | Mapping[str, Any] | Completion | BaseException | Callable[[Sequence[ChatMessage]], str]
 
@@ -32,6 +32,7 @@ class ScriptedLLM:
 
     def __init__(self, replies: Iterable[Reply] = (), name: str = "fake:scripted") -> None:
         self.name = name
+        self.concurrency = CONCURRENCY
         self.requests: list[LLMRequest] = []
         self._replies: list[Reply] = list(replies)
 
@@ -90,6 +91,7 @@ class FaultyLLM:
 
     def __init__(self, inner: LLM, plan: Mapping[int, LLMFault | BaseException]) -> None:
         self.name = inner.name
+        self.concurrency = inner.concurrency
         self.calls = 0
         self._inner = inner
         self._plan = dict(plan)

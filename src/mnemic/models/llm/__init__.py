@@ -12,7 +12,10 @@ from mnemic.models.settings import ModelSettings
 if TYPE_CHECKING:
     from .config import LLMConfig
 
-__all__ = ["LLM", "ChatMessage", "Completion", "open_llm"]
+# Requests to a model under way at once, unless told.
+CONCURRENCY = 16
+
+__all__ = ["CONCURRENCY", "LLM", "ChatMessage", "Completion", "open_llm"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +43,10 @@ class Completion:
 
 @runtime_checkable
 class LLM(Protocol):
-    """Completes a chat. `name` is what results and traces call it."""
+    """Completes a chat. `name` is what results and traces call it; `concurrency`: how many at once."""
 
     name: str
+    concurrency: int
 
     async def complete(
         self, messages: Sequence[ChatMessage], schema: Mapping[str, Any] | None = None

@@ -11,6 +11,7 @@ from typing import Any
 
 from mnemic.checks import shown
 from mnemic.errors import ConfigError, nearest
+from mnemic.models.llm import CONCURRENCY
 from mnemic.models.providers import LLMS, Adapter
 from mnemic.models.translate import (
     AWS,
@@ -65,7 +66,7 @@ class LLMConfig:
     api_version: str | None = None
     timeout: float = 60.0
     max_retries: int = 2
-    max_concurrency: int = 16
+    max_concurrency: int = CONCURRENCY
     body: Mapping[str, Any] = field(default_factory=dict, repr=False)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
 

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from mnemic.errors import LLMOutputError
-from mnemic.models.llm import ChatMessage, Completion
+from mnemic.models.llm import CONCURRENCY, ChatMessage, Completion
 from mnemic.models.settings import OnLoop, RunBlocking, name_of
 
 
@@ -16,6 +16,7 @@ class CustomLLM:
     """Calls the user's code; its own exceptions pass through unchanged. The object stays the user's."""
 
     awaits = False
+    concurrency = CONCURRENCY
 
     def __init__(self, source: object, run_blocking: RunBlocking, on_loop: OnLoop) -> None:
         complete: Any = getattr(source, "complete", None)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mnemic.errors import LLMOutputError
-from mnemic.models.llm import ChatMessage, Completion
+from mnemic.models.llm import CONCURRENCY, ChatMessage, Completion
 from mnemic.models.settings import OnLoop, RunBlocking, name_of
 
 from .remote import count_of, text_of
@@ -25,6 +25,7 @@ class LangChainLLM:
     """
 
     awaits = False
+    concurrency = CONCURRENCY
 
     def __init__(self, source: object, run_blocking: RunBlocking, on_loop: OnLoop) -> None:
         model = getattr(source, "model_name", None) or getattr(source, "model", None)

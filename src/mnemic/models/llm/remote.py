@@ -52,6 +52,7 @@ class RemoteLLM(ABC):
 
     def __init__(self, config: LLMConfig, endpoint: Endpoint) -> None:
         self.name = config.name
+        self.concurrency = config.max_concurrency
         self._config = config
         self._endpoint = endpoint
         self._manners = Manners()

@@ -1,0 +1,289 @@
+"""What a model proposed, decided by code: each fact becomes a proposal, or is refused with the reason. Pure.
+
+A fact's source must be a message of this call that may be a source; a memory that it meets must be one that was
+shown. A meeting that is not so is void, and the fact stands as if it met nothing, unless it says nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from ..checks import UNSTORABLE, canonical_json
+from ..clock import Instant, When, parse_when
+from ..errors import ValidationError
+from ..prompts import Prompt
+from ..records import (
+    Content,
+    How,
+    Kind,
+    Meeting,
+    Message,
+    Proposal,
+    Provenance,
+    Rejected,
+    Span,
+    Validity,
+)
+from ..text.normal import normal_form
+from ..text.tokens import index_terms
+from .briefing import Brief, Known, is_assistant, is_user
+from .drawn import Drawn, Met
+from .given import Common
+from .messages import Heard
+from .sentences import split
+
+# A fact is a sentence or two; what is longer is no fact, but a copy of the talk.
+MOST_CHARACTERS = 2_000
+# Sentences that share so much of what the best shares with a fact state it too.
+_AS_GOOD = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A fact with what was decided: a proposal, or the reason of its refusal (`detail` says more).
+
+    `remarks`: what of it was left out: a meeting that is void, a date that is none.
+    """
+
+    fact: Drawn
+    proposal: Proposal | None
+    reason: str | None = None
+    detail: str | None = None
+    remarks: tuple[str, ...] = ()
+
+    def as_rejected(self) -> Rejected:
+        """The refusal as results tell it."""
+        assert self.reason is not None
+        return Rejected(self.fact.text, self.fact.sources or (), self.reason, self.detail)
+
+
+@dataclass(frozen=True, slots=True)
+class Provenances:
+    """With what the facts were drawn."""
+
+    extractor: str
+    prompt: str
+    model: str
+
+
+def judge(
+    facts: Sequence[Drawn],
+    brief: Brief,
+    heard: Heard,
+    common: Common,
+    drawn_with: Provenances,
+    categories: Mapping[str, str],
+    prompt: Prompt,
+    *,
+    only_adds: bool = False,
+) -> list[Judged]:
+    """Decide on the facts of one reply, in their order.
+
+    heard: the messages as they were said; the brief has those that may be sent, without words that were deleted.
+    only_adds: no fact may do anything to a memory but repeat it.
+    """
+    ours = _own_words(prompt)
+    seen: set[str] = set()
+    refined: set[str] = set()
+    judged = []
+    for fact in facts:
+        one = _judged(fact, brief, heard, common, drawn_with, categories, ours, only_adds=only_adds)
+        form = normal_form(one.fact.text)
+        if one.proposal is not None and form in seen and not one.proposal.only_touches:
+            one = Judged(one.fact, None, "said_twice")
+        if one.proposal is not None:
+            seen.add(form)
+            one = replace(one, proposal=_alone_in_refining(one.proposal, refined))
+        judged.append(one)
+    return judged
+
+
+def _alone_in_refining(proposal: Proposal, refined: set[str]) -> Proposal:
+    """The proposal, without refining what another of the same reply refines: one text would replace the other."""
+    kept = tuple(one for one in proposal.meets or () if one.how is not How.REFINES or one.uid not in refined)
+    refined.update(one.uid for one in kept if one.how is How.REFINES)
+    return replace(proposal, meets=kept)
+
+
+def meetings(
+    meets: Sequence[Met], known: Mapping[str, Known], *, only_adds: bool = False
+) -> tuple[tuple[Meeting, ...], tuple[str, ...]]:
+    """The meetings that hold, and the labels that were not offered or were named for several.
+
+    A memory is met once; one that repeats or is refined excludes the others, since the fact is that memory then.
+    """
+    found: dict[str, Meeting] = {}
+    void = []
+    for met in meets:
+        shown = known.get(met.label)
+        if shown is None or shown.uid in found:
+            void.append(met.label)
+        elif not only_adds or met.how is How.REPEATS:
+            found[shown.uid] = Meeting(met.how, shown.uid, shown.version)
+    same = [one for one in found.values() if one.how in (How.REPEATS, How.REFINES)]
+    if same:
+        kept = next((one for one in same if one.how is How.REFINES), same[0])
+        others = [one for one in found.values() if one.how not in (How.REPEATS, How.REFINES)]
+        # What repeats one memory and ends another does both.
+        return (kept, *others), tuple(void)
+    return tuple(found.values()), tuple(void)
+
+
+def decided_again(judged: Judged, meets: Sequence[Met], known: Mapping[str, Known]) -> Judged:
+    """A fact with how it meets memories by a second decision. One that only ended others, and now ends none, is
+    left out."""
+    assert judged.proposal is not None, "only facts that stand are decided again"
+    met, void = meetings(meets, known)
+    remarks = (*judged.remarks, *(f"no memory {label!r} was offered" for label in void))
+    if judged.proposal.only_touches and not met:
+        return replace(judged, proposal=None, reason="nothing_to_end", remarks=remarks)
+    return replace(judged, proposal=replace(judged.proposal, meets=met), remarks=remarks)
+
+
+def _judged(
+    fact: Drawn,
+    brief: Brief,
+    heard: Heard,
+    common: Common,
+    drawn_with: Provenances,
+    categories: Mapping[str, str],
+    ours: str,
+    *,
+    only_adds: bool,
+) -> Judged:
+    text = fact.text
+    if not text or UNSTORABLE.search(text):
+        return Judged(fact, None, "no_content")
+    if len(text) > MOST_CHARACTERS:
+        return Judged(replace(fact, text=text[:200] + "..."), None, "too_long")
+    sources, reason = _sources(fact, brief)
+    fact = replace(fact, sources=tuple(brief.numbers[at] for at in sources) or fact.sources)
+    if reason is not None:
+        return Judged(fact, None, reason)
+    if normal_form(text) in ours and not _is_told(text, brief):
+        return Judged(fact, None, "our_own_words")
+    met, void = meetings(fact.meets, {one.label: one for one in brief.known}, only_adds=only_adds)
+    remarks = [f"no memory {label!r} was offered" for label in void]
+    wanted = {one.how for one in fact.meets}
+    if void and not met and wanted <= {How.ENDS, How.FORGETS} and not only_adds:
+        return Judged(fact, None, "memory_not_offered", ", ".join(void), tuple(remarks))
+    first = brief.messages[sources[0]]
+    places = [heard.numbers.index(brief.numbers[at]) for at in sources]
+    on, since, until, undated = _dates(fact, brief, first)
+    validity = _validity(on, since, until, _said_at(first, brief))
+    category = next(
+        (name for name in categories if name.casefold() == (fact.category or "").casefold()), None
+    )
+    proposal = Proposal(
+        kind=Kind.FACT,
+        content=Content(
+            text=text,
+            metadata=canonical_json(common.metadata),
+            categories=None if category is None else canonical_json([category]),
+            event_date=fact.on if on is not None and on.precision == "day" and fact.on else "",
+            validity=validity,
+            expires_on=common.expires[0],
+            expires_at=common.expires[1],
+        ),
+        provenance=Provenance(
+            role=first.role,
+            actor_id=first.name,
+            attributed_to="assistant" if is_assistant(first) else "user",
+            extractor=drawn_with.extractor,
+            prompt=drawn_with.prompt,
+            model=drawn_with.model,
+        ),
+        spans=tuple(span for at in places for span in spans_of(text, heard.messages[at].content, at)),
+        position=places[0],
+        said_at=first.said_at,
+        meets=met,
+    )
+    return Judged(fact, proposal, remarks=(*remarks, *undated))
+
+
+def _is_told(text: str, brief: Brief) -> bool:
+    """Whether most words of a fact are words of the talk."""
+    words = index_terms(text).keys()
+    contents = [one.content for one in brief.messages] + [one.content for one in brief.earlier]
+    told = set().union(*map(index_terms, contents))
+    return 2 * len(words & told) >= len(words)
+
+
+def _sources(fact: Drawn, brief: Brief) -> tuple[list[int], str | None]:
+    """The positions of the messages that a fact may rest on, and the reason where there are none."""
+    about_assistant = fact.about.casefold() in ("assistant", "ai", "agent", "the assistant")
+    allowed = [
+        at
+        for at, message in enumerate(brief.messages)
+        if is_user(message) or (brief.for_agent and about_assistant and is_assistant(message))
+    ]
+    if fact.sources is None:
+        if not allowed:
+            return [], "source_not_allowed"
+        return [_likeliest(fact.text, brief, allowed)], None
+    named = [brief.numbers.index(number) for number in fact.sources if number in brief.numbers]
+    return (found, None) if (found := [at for at in named if at in allowed]) else ([], "source_not_allowed")
+
+
+def _likeliest(text: str, brief: Brief, allowed: Sequence[int]) -> int:
+    """The message that shares most words with a fact that names none, the last of several."""
+    words = index_terms(text).keys()
+    return max(allowed, key=lambda at: (len(words & index_terms(brief.messages[at].content).keys()), at))
+
+
+def spans_of(text: str, content: str, at: int) -> list[Span]:
+    """The sentences of message number `at` that state a fact, next to one another; else the whole message."""
+    words = index_terms(text).keys()
+    sentences = split(content)
+    shared = [len(words & index_terms(content[one.start : one.end]).keys()) for one in sentences]
+    best = max(shared, default=0)
+    if best == 0:
+        return [Span(at, 0, len(content))]
+    good = [one for one, many in zip(sentences, shared, strict=True) if many >= best * _AS_GOOD]
+    return [Span(at, one.start, one.end) for one in good]
+
+
+def _said_at(message: Message, brief: Brief) -> Instant:
+    return brief.observed_at if message.said_at is None else message.said_at
+
+
+def _dates(
+    fact: Drawn, brief: Brief, message: Message
+) -> tuple[When | None, When | None, When | None, list[str]]:
+    """When something happened, and since and until when it holds; and remarks on what is no date."""
+    found: list[When | None] = []
+    remarks = []
+    for name in ("on", "since", "until"):
+        told = getattr(fact, name)
+        when = None
+        if told is not None:
+            try:
+                when = parse_when(told, brief.zone_of(message), field=name)
+            except ValidationError:
+                remarks.append(f"{name} {told[:40]!r} is no date")
+        found.append(when)
+    return found[0], found[1], found[2], remarks
+
+
+def _validity(on: When | None, since: When | None, until: When | None, said_at: Instant) -> Validity:
+    """When a fact holds. What has happened is true ever since; that something is to happen, as soon as it is told.
+    What was over when it was told is told as past: only an end to come ends it."""
+    happened = on if on is not None and on.start <= said_at else None
+    start = since if since is not None else happened
+    end = None
+    if until is not None:
+        end = until.start if until.precision == "instant" else until.end
+        if end <= said_at or (start is not None and end <= start.start):
+            end = None
+    return Validity(
+        start=None if start is None else start.start,
+        start_precision=None if start is None else start.precision,
+        end=end,
+        end_precision=None if end is None or until is None else until.precision,
+    )
+
+
+def _own_words(prompt: Prompt) -> str:
+    """The words of our instructions and their example, which models hand back as facts."""
+    return normal_form(prompt.text.replace('"', " ").replace("\\", " "))

@@ -1,0 +1,211 @@
+"""How new facts meet memories, as a model said and code allowed: inside the transaction of an add.
+
+A model's word never destroys: a memory is ended, taken back or given a new version, and its history stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from sqlalchemy import Connection, bindparam, select
+
+from ..clock import Instant
+from ..errors import StoreError
+from ..records import Act, Embedded, Event, How, Outcome, OwnerState, Proposal
+from . import schema as s
+from .owners import Numbers
+from .rows import Rows, change_row
+from .schema import AnyRow, chunks
+from .versions import (
+    OPEN,
+    SET_KEY,
+    end_version,
+    key_of,
+    replace_claims,
+    replace_version,
+    retire_version,
+)
+
+# Events after which a memory is not what a model was shown any more, or is one that it was not shown.
+_MOVING = (Event.ADD, Event.UPDATE, Event.SUPERSEDE, Event.DELETE, Event.RESTORE, Event.PURGE)
+_MOVED = select(s.change.c.memory_no).where(
+    s.change.c.owner_id == bindparam("owner"),
+    s.change.c.seq > bindparam("seen"),
+    s.change.c.event.in_(_MOVING),
+)
+# Why a change may not fit what came while it was decided.
+UNRECONCILED = "unreconciled: other memories changed while this was decided"
+_RETIRING = {
+    How.FORGETS: "the user wants it forgotten",
+    How.CONTRADICTS: "it is contradicted by what was said",
+}
+# They say what their fact is, rather than what becomes of another memory.
+_SAME = (How.REFINES, How.REPEATS)
+
+
+class OwnerMovedError(StoreError):
+    """The memories of the owner changed since a model was shown them."""
+
+
+def moved_since(tx: Connection, owner_id: int, seen: int) -> set[int]:
+    """The memories of an owner that came, changed or went after number `seen` of its changes; 0 stands for all."""
+    return {no or 0 for no in tx.execute(_MOVED, {"owner": owner_id, "seen": seen}).scalars()}
+
+
+def refuse_if_moved(tx: Connection, state: OwnerState, seen: int | None) -> None:
+    """Raise `OwnerMovedError` where memories changed after number `seen`."""
+    if seen is not None and state.seq > seen and moved_since(tx, state.id, seen):
+        raise OwnerMovedError("The owner's memories changed while a model decided.")
+
+
+def open_rows(tx: Connection, owner_id: int, proposals: Sequence[Proposal]) -> dict[str, AnyRow]:
+    """The believed versions of the memories that proposals meet, by the id of their memory."""
+    uids = sorted({one.uid for proposal in proposals for one in proposal.meets or ()})
+    found: dict[str, AnyRow] = {}
+    for some in chunks(uids):
+        query = (
+            select(s.version, s.memory.c.uid, s.memory.c.kind)
+            .join_from(
+                s.version,
+                s.memory,
+                (s.memory.c.owner_id == s.version.c.owner_id) & (s.memory.c.no == s.version.c.memory_no),
+            )
+            .where(s.version.c.owner_id == owner_id, s.memory.c.uid.in_(some), s.version.c.tx_to.is_(None))
+        )
+        found.update({row.uid: row for row in tx.execute(query)})
+    return found
+
+
+def same_memory(proposal: Proposal, opened: Mapping[str, AnyRow]) -> tuple[How, AnyRow] | None:
+    """The memory that a proposal says again, or more fully; None where it is one of its own."""
+    for one in proposal.meets or ():
+        if one.how in _SAME and one.uid in opened:
+            return one.how, opened[one.uid]
+    return None
+
+
+def refine(
+    tx: Connection,
+    numbers: Numbers,
+    row: AnyRow,
+    proposal: Proposal,
+    embedded: Embedded,
+    said_at: Instant,
+    act: Act,
+) -> None:
+    """Give a memory the fuller text of a proposal as a new version, which is nobody else's.
+
+    What the user set stays: metadata, expiry.
+    """
+    content, validity = proposal.content, proposal.content.validity
+    changed: dict[str, Any] = {
+        "text": content.text,
+        "event_date": content.event_date or row.event_date,
+        "categories": content.categories or row.categories,
+        "observed_at": max(said_at, row.observed_at),
+        "extractor": proposal.provenance.extractor,
+        "prompt": proposal.provenance.prompt,
+        "model": proposal.provenance.model,
+    }
+    if validity.start is not None:
+        changed |= {"valid_from": validity.start, "valid_from_precision": validity.start_precision}
+    owner_id = numbers.state.id
+    if row.successor_no is None:
+        key = key_of(content.text, changed["event_date"], row.memory_no, None)
+        tx.execute(SET_KEY, {"owner": owner_id, "memory": row.memory_no, "key": key})
+    replace_claims(tx, owner_id, row.memory_no, proposal.claims)
+    replace_version(tx, numbers, row, changed, embedded, Event.UPDATE, act)
+
+
+def settle(
+    tx: Connection,
+    numbers: Numbers,
+    proposal: Proposal,
+    opened: Mapping[str, AnyRow],
+    memory: Outcome | None,
+    memory_no: int | None,
+    run_id: str,
+    said_at: Instant,
+    act: Act,
+) -> list[Outcome]:
+    """Do to other memories what a proposal does to them, and return all its outcomes.
+
+    memory, memory_no: the memory that it became or was; None where it only touches others. run_id: of the call.
+    """
+    supersedes: list[str] = []
+    corrects: list[str] = []
+    others: list[Outcome] = []
+    for how, row in _others(tx, numbers.state.id, proposal, opened, memory_no):
+        if how is How.KEEPS:
+            _keep(tx, numbers, row, run_id, act)
+            others.append(Outcome(row.uid, row.text, Event.NONE))
+        elif how in _RETIRING or (how is How.CORRECTS and memory is None):
+            retire_version(tx, numbers, row, replace(act, reason=_RETIRING.get(how, "it was wrong")))
+            others.append(Outcome(row.uid, row.text, Event.DELETE))
+        elif how is How.CORRECTS and memory is not None:
+            retire_version(tx, numbers, row, replace(act, reason=f"corrected by {memory.uid}"))
+            corrects.append(row.uid)
+        elif how is How.CHANGES and memory_no is not None:
+            if _change(tx, numbers, row, proposal, memory_no, said_at, act):
+                supersedes.append(row.uid)
+        elif row.observed_at <= said_at:
+            end_version(tx, numbers, row, *_end_of(row, proposal, said_at), None, act)
+            others.append(Outcome(row.uid, row.text, Event.DELETE))
+    if memory is None:
+        return others
+    return [replace(memory, supersedes=tuple(supersedes), corrects=tuple(corrects)), *others]
+
+
+def _keep(tx: Connection, numbers: Numbers, row: AnyRow, run_id: str, act: Act) -> None:
+    """Give a memory the label of a run in which it was looked at."""
+    owner_id = numbers.state.id
+    rows = Rows()
+    rows.memory_run.append({"owner_id": owner_id, "memory_no": row.memory_no, "run_id": run_id})
+    rows.change.append(change_row(owner_id, numbers, Event.NONE, act, row.memory_no))
+    rows.write(tx)
+
+
+def _others(
+    tx: Connection, owner_id: int, proposal: Proposal, opened: Mapping[str, AnyRow], memory_no: int | None
+) -> Iterator[tuple[How, AnyRow]]:
+    """The memories that a proposal does something to, as they are by now: not its own, nor those that have ended
+    already, if only by another proposal of the same call."""
+    for one in proposal.meets or ():
+        if one.uid not in opened or one.how in _SAME or opened[one.uid].memory_no == memory_no:
+            continue
+        row = tx.execute(OPEN, {"owner": owner_id, "memory": opened[one.uid].memory_no}).first()
+        if row is not None and (row.successor_no is None or one.how in (How.CORRECTS, *_RETIRING)):
+            yield one.how, row
+
+
+def _change(
+    tx: Connection,
+    numbers: Numbers,
+    row: AnyRow,
+    proposal: Proposal,
+    memory_no: int,
+    said_at: Instant,
+    act: Act,
+) -> bool:
+    """End a memory where its successor begins. One that was said later than its successor stays: it is the
+    successor that arrived late, and is filed as past. Returns whether the memory ended."""
+    if row.observed_at <= said_at:
+        end_version(tx, numbers, row, *_end_of(row, proposal, said_at), memory_no, act)
+        return True
+    own = tx.execute(OPEN, {"owner": numbers.state.id, "memory": memory_no}).first()
+    if own is not None and own.successor_no is None:
+        begun = row.observed_at if row.valid_from is None else row.valid_from
+        at = begun if begun > said_at else row.observed_at
+        end_version(tx, numbers, own, at, row.valid_from_precision, row.memory_no, act)
+    return False
+
+
+def _end_of(row: AnyRow, proposal: Proposal, said_at: Instant) -> tuple[Instant, str | None]:
+    """When a memory ends, and how exactly that was told: where what a proposal says begins, else when it was said."""
+    begun = row.observed_at if row.valid_from is None else row.valid_from
+    validity = proposal.content.validity
+    if validity.start is not None and validity.start > begun:
+        return validity.start, validity.start_precision
+    return max(said_at, begun + 1), None
