@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta, timezone
 from time import perf_counter
 from typing import Any
 
@@ -38,7 +39,10 @@ def is_procedural(memory_type: Any, owner: Owner) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One add, its arguments checked. told_at: the instant of the talk, where one was given."""
+    """One add, its arguments checked.
+
+    told_at: the instant of the talk, where one was given. offset: minutes east of UTC in which that was told.
+    """
 
     owner: Owner
     run: str
@@ -47,6 +51,7 @@ class Request:
     infer: bool
     common: Common
     told_at: Instant | None
+    offset: int | None
     act: Act
     once: Once | None
     editing: str | None
@@ -127,6 +132,7 @@ async def _edited(parts: Parts, request: Request, buried: tuple[Buried, ...]) ->
         run=request.run,
         talk=request.talk,
         observed_at=request.observed_at,
+        tz=request.common.tz if request.offset is None else timezone(timedelta(minutes=request.offset)),
         common=request.common,
         buried=buried,
         act=request.act,

@@ -110,6 +110,15 @@ def parse_instant(value: Any, tz: tzinfo, *, field: str) -> Instant:
     return parse_when(value, tz, field=field).start
 
 
+def offset_of(value: Any) -> int | None:
+    """Minutes east of UTC that a time, already read by `parse_when`, was told with; None where it was not."""
+    moment = value
+    if isinstance(value, str) and not PARTIAL_DATE.match(value.strip()):
+        moment = datetime.fromisoformat(value.strip())
+    told = moment.utcoffset() if isinstance(moment, datetime) else None
+    return None if told is None else round(told.total_seconds() / 60)
+
+
 def parse_day(value: Any, tz: tzinfo, *, field: str) -> date:
     """Read a whole day: date, datetime (its day in `tz` if aware), or `YYYY-MM-DD`.
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import tzinfo
 from time import perf_counter
 from typing import TypeVar
 
@@ -85,12 +86,13 @@ class Mode:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One add for a model to edit."""
+    """One add for a model to edit. tz: the zone of what is told without one."""
 
     owner: Owner
     run: str
     talk: Heard
     observed_at: Instant
+    tz: tzinfo
     common: Common
     buried: tuple[Buried, ...]
     act: Act
@@ -255,7 +257,7 @@ class Editor:
             messages=tuple(message for message, _ in told),
             numbers=tuple(number for _, number in told),
             observed_at=task.observed_at,
-            tz=task.common.tz,
+            tz=task.tz,
             for_agent=bool(task.owner.agent_id),
         )
 

@@ -15,6 +15,7 @@ from uuid import uuid4
 from . import adding, checks, config, shapes
 from .bound import Filters
 from .care import Care
+from .clock import offset_of
 from .errors import ScopeError, ValidationError
 from .ingest import given
 from .ingest import messages as heard
@@ -112,6 +113,7 @@ class Engine(Care, Transfers):
             infer=infer,
             common=given.Common(checks.check_metadata(metadata), given.expiry(expiration_date, tz), told, tz),
             told_at=told,
+            offset=offset_of(timestamp),
             act=act,
             once=once,
             editing=checks.check_choice(editing, "editing", config.EDITING),
