@@ -376,9 +376,7 @@ class Editor:
         calls = draft.calls
         if known:
             prompt = load("decide")
-            sent = briefing.decision(
-                prompt, [(text, task.observed_at) for text in texts], known, task.common.tz
-            )
+            sent = briefing.decision(prompt, [(text, task.observed_at) for text in texts], known, task.tz)
             call, decided = await self._asked(
                 "decide", self._decider, prompt.id, sent, DECISIONS, read_decisions
             )
