@@ -1,5 +1,5 @@
-"""One exception tree. User errors (`ValidationError` and below, `NotFoundError`) say what to change;
-outages (`StoreError`, `ModelError`) say what failed and keep the cause. Nothing else leaves the library."""
+"""One exception tree. User errors (`ValidationError` and below, `NotFoundError`) say what to change; outages
+(`StoreError`, `ModelError`, `FetchError`) say what failed and keep the cause. Nothing else leaves the library."""
 
 from __future__ import annotations
 
@@ -111,6 +111,18 @@ class KeyReuseError(ValidationError):
             details={"field": "idempotency_key"},
             suggestion="A key stands for one call; take a new one.",
         )
+
+
+class FetchRefusedError(ValidationError):
+    """A URL that is never fetched, or what it names is not there, of the wrong type or too large."""
+
+    default_code = "FETCH_002"
+
+
+class FetchError(MnemicError):
+    """What a URL names could not be fetched: its server cannot be reached, fails or is too slow."""
+
+    default_code = "FETCH_001"
 
 
 class StoreError(MnemicError):
