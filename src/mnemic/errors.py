@@ -194,6 +194,12 @@ class LLMError(ModelError):
     default_code = "LLM_001"
 
 
+class LLMRefusedError(LLMError):
+    """The LLM was reached, and will not reply to this request, whatever it might to another."""
+
+    default_code = "LLM_003"
+
+
 class LLMOutputError(LLMError):
     """The LLM replied with something that does not parse; `raw` is its text."""
 

@@ -36,6 +36,8 @@ TEXT_NAMES = ("text", "fact", "memory", "statement")
 _TAGS = "think|thinking|thought|reasoning"
 _LANDMARK = re.compile(rf"[{{\[]|```|</?(?:{_TAGS})>", re.IGNORECASE)
 _CLOSING_TAG = re.compile(rf"</(?:{_TAGS})>", re.IGNORECASE)
+_OPENING_TAG = re.compile(rf"<(?:{_TAGS})>", re.IGNORECASE)
+_WHOLE_FENCE = re.compile(r"```[\w+-]*\n(.*)\n```\Z", re.DOTALL)
 _FENCE = re.compile(r"```[\w+-]*\s*")
 _FENCE_END = re.compile(r"\s*(?:```|\Z)")
 _SPACE = re.compile(r"\s*")
@@ -79,6 +81,23 @@ def read_reply(text: str, read: Callable[[Any], T]) -> T:
         except UnreadableError as error:
             refused = refused or str(error)
     raise LLMOutputError(refused or fault or "The reply holds no JSON.", raw=text)
+
+
+def read_text(text: str) -> str:
+    """A reply in plain words: without reasoning blocks, and without a fence around the whole.
+
+    Raises `LLMOutputError` where nothing is left, or a reasoning block is never closed.
+    """
+    told = clean_text(text).strip("\ufeff \t\r\n")
+    if (closing := list(_CLOSING_TAG.finditer(told))) and not _OPENING_TAG.search(told, closing[-1].end()):
+        told = told[closing[-1].end() :].strip()
+    elif _OPENING_TAG.match(told):
+        raise LLMOutputError("The reply ends before its reasoning does.", raw=text)
+    fenced = _WHOLE_FENCE.match(told)
+    told = fenced[1].strip() if fenced else told
+    if not told:
+        raise LLMOutputError("The reply is empty.", raw=text)
+    return told
 
 
 def items_of(value: Any, name: str) -> list[dict[str, Any]]:
