@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from mnemic.errors import LLMError, LLMOutputError, ModelTimeoutError, ValidationError
+from mnemic.errors import LLMError, LLMOutputError, LLMRefusedError, ModelTimeoutError, ValidationError
 from mnemic.ingest.ask import Asked, complete_json
 from mnemic.ingest.reply import items_of
 from mnemic.models.fakes import ChatReply, ScriptedLLM, ScriptedServer, ServerFaults
-from mnemic.models.llm import LLM, ChatMessage, Completion, open_llm
+from mnemic.models.llm import LLM, ChatMessage, Completion, Image, open_llm
 
 MESSAGES = [ChatMessage("system", "Give JSON."), ChatMessage("user", 'Où est 上海? "quoted" 🐝\nand left')]
 SCHEMA = {
@@ -26,6 +26,18 @@ SCHEMA = {
     "additionalProperties": False,
 }
 BEES = '{"facts": ["Keeps bees"]}'
+PICTURE = Image("image/png", b"\x89PNG?>", "low")
+LOOK = [ChatMessage("user", "Was ist das? 🐝", (PICTURE, Image("image/gif", b"GIF")))]
+LOOK_AS_PARTS = [
+    {
+        "role": "user",
+        "content": [
+            {"type": "text", "text": "Was ist das? 🐝"},
+            {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORz8+", "detail": "low"}},
+            {"type": "image_url", "image_url": {"url": "data:image/gif;base64,R0lG"}},
+        ],
+    }
+]
 
 
 @pytest.fixture
@@ -148,6 +160,38 @@ def test_what_no_request_can_carry_is_replaced_and_blanks_are_left_out(server: S
     server.enqueue("ok")
     complete(opened(server), [ChatMessage("system", ""), ChatMessage("user", "a\0b \ud800")])
     assert server.requests[0].body["messages"] == [{"role": "user", "content": "a b \ufffd"}]
+
+
+def test_images_are_sent_as_parts(server: ScriptedServer) -> None:
+    server.enqueue("Eine Biene.", "ok")
+    assert complete(opened(server), LOOK).text == "Eine Biene."
+    assert server.requests[0].body["messages"] == LOOK_AS_PARTS
+    complete(opened(server), [ChatMessage("user", " ", (PICTURE,))])
+    assert server.requests[1].body["messages"] == [
+        {"role": "user", "content": LOOK_AS_PARTS[0]["content"][1:2]}  # type: ignore[index]
+    ]
+
+
+def test_a_refused_request_is_told_from_an_outage(server: ScriptedServer) -> None:
+    server.faults = ServerFaults(statuses={1: 400, 2: 401}, message="this model does not take images")
+    with pytest.raises(LLMRefusedError, match="does not take images"):
+        complete(opened(server), LOOK)
+    with pytest.raises(LLMError) as caught:
+        complete(opened(server), LOOK)
+    assert not isinstance(caught.value, LLMRefusedError)
+
+
+def test_functions_get_parts_and_objects_get_images() -> None:
+    class Seeing:
+        def complete(self, messages: list[ChatMessage], schema: object = None) -> str:
+            return repr(messages)
+
+    for spec in (json.dumps, Seeing()):
+        llm = open_llm(spec)
+        assert llm is not None
+        expected = json.dumps(LOOK_AS_PARTS) if spec is json.dumps else repr(LOOK)
+        assert complete(llm, LOOK).text == expected
+    assert "PNG" not in repr(PICTURE)
 
 
 @pytest.mark.parametrize(
@@ -382,6 +426,24 @@ def test_anthropic_is_spoken_to_in_its_own_way(anthropic: Messages) -> None:
     }  # fmt: skip
 
 
+def test_anthropic_is_sent_images_in_its_own_way(anthropic: Messages) -> None:
+    anthropic.replies = [said({"type": "text", "text": "Eine Biene."})]
+    assert complete(claude(anthropic), LOOK).text == "Eine Biene."
+    images = [("image/png", "iVBORz8+"), ("image/gif", "R0lG")]
+    assert anthropic.requests[0][1]["messages"] == [
+        {
+            "role": "user",
+            "content": [
+                *(
+                    {"type": "image", "source": {"type": "base64", "media_type": kind, "data": data}}
+                    for kind, data in images
+                ),
+                {"type": "text", "text": "Was ist das? 🐝"},
+            ],
+        }
+    ]
+
+
 def test_anthropic_answers_by_a_tool_or_else_in_text(anthropic: Messages) -> None:
     called = {"type": "tool_use", "id": "t", "name": "reply", "input": {"facts": ["Keeps bees"]}}
     text = {"type": "text", "text": f"Sure!\n```json\n{BEES}\n```"}
@@ -466,13 +528,15 @@ def test_bedrock_goes_by_litellm(server: ScriptedServer, monkeypatch: pytest.Mon
     server.faults = ServerFaults(
         statuses={1: 503}, retry_after="0", refused_formats=frozenset({"json_schema"})
     )
-    server.enqueue(BEES)
+    server.enqueue(BEES, "Eine Biene.")
     assert ask(llm).value == [{"text": "Keeps bees"}]
     assert [given["model"] for given in fake.asked] == ["bedrock/claude"] * 3
+    assert complete(llm, LOOK).text == "Eine Biene."
+    assert server.requests[-1].body["messages"] == LOOK_AS_PARTS
     assert fake.asked[0]["aws_region_name"] == "eu-west-1"
     assert fake.asked[0]["num_retries"] == 0
     assert "api_key" not in fake.asked[0]
-    assert formats(server) == ["json_schema", "json_schema", "json_object"]
+    assert formats(server) == ["json_schema", "json_schema", "json_object", None]
 
 
 def test_langchains_chat_models_are_taken_as_they_are() -> None:
@@ -513,6 +577,16 @@ class Async:
         meta = {"stop_reason": "max_tokens"}
         usage = {"input_tokens": 4, "output_tokens": 2}
         return SimpleNamespace(content=[{"text": BEES}], usage_metadata=usage, response_metadata=meta)
+
+
+def test_langchains_models_get_images_as_parts() -> None:
+    class Seeing:
+        def invoke(self, messages: list[dict[str, Any]]) -> str:
+            return json.dumps(messages)
+
+    llm = open_llm(Seeing())
+    assert llm is not None
+    assert complete(llm, LOOK).text == json.dumps(LOOK_AS_PARTS)
 
 
 def test_a_model_with_ainvoke_is_taken() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from mnemic.errors import ConfigError
 from mnemic.models.endpoint import NO_KEY, azure_url, resolve_address
-from mnemic.models.llm import open_llm
+from mnemic.models.llm import config_of, open_llm
 from mnemic.models.llm.config import LLMConfig, config_from_mapping, config_from_name
 from mnemic.models.providers import LLMS
 
@@ -60,6 +60,10 @@ def test_names() -> None:
         ({"provider": "lmstudio", "config": {"model": "m", "lmstudio_base_url": "http://h", "enable_vision": False,
           "vision_details": "auto", "lmstudio_response_format": {"type": "json_object"}, "http_client_proxies": None}},
          LLMConfig("lmstudio", "m", base_url="http://h")),
+        ({"provider": "openai", "config": {"model": "m", "enable_vision": True, "vision_details": "low"}},
+         LLMConfig("openai", "m", vision=True, image_detail="low")),
+        ({"provider": "openai", "model": "m", "vision": "False", "image_detail": "high"},
+         LLMConfig("openai", "m", image_detail="high")),
     ],
 )  # fmt: skip
 def test_mappings_of_both_kinds(given: dict[str, Any], made: LLMConfig) -> None:
@@ -87,7 +91,11 @@ def test_mappings_of_both_kinds(given: dict[str, Any], made: LLMConfig) -> None:
             {"provider": "openai", "model": "m", "response_callback": print},
             r"response_callback is not supported",
         ),
-        ({"provider": "openai", "model": "m", "enable_vision": True}, r"enable_vision is not supported"),
+        ({"provider": "openai", "model": "m", "enable_vision": "perhaps"}, r"llm\.vision is 'perhaps'"),
+        (
+            {"provider": "openai", "model": "m", "vision_details": "max"},
+            r"llm\.image_detail.*auto, low, high",
+        ),
         ({"provider": "gemini", "model": "m", "vertexai": True}, r"vertex_ai/"),
         ({"provider": "azure_openai", "azure_kwargs": {"model": "m"}}, r"azure_kwargs\.model"),
         (
@@ -102,6 +110,18 @@ def test_mappings_of_both_kinds(given: dict[str, Any], made: LLMConfig) -> None:
 def test_what_is_wrong_is_named(given: dict[str, Any], told: str) -> None:
     with pytest.raises(ConfigError, match=told):
         open_llm(given)
+
+
+def test_settings_are_told_of_models_that_are_not_opened() -> None:
+    assert config_of("ollama:llava") == LLMConfig("ollama", "llava")
+    assert config_of({"provider": "openai", "model": "m", "vision": True}) == LLMConfig(
+        "openai", "m", vision=True
+    )
+    assert config_of(LLMConfig("openai", "m")) == LLMConfig("openai", "m")
+    assert config_of(None) is None
+    assert config_of(print) is None
+    with pytest.raises(ConfigError, match="provider"):
+        config_of({"model": "m"})
 
 
 def test_keys_are_never_shown() -> None:

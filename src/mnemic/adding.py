@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import timedelta, timezone
 from time import perf_counter
 from typing import Any
@@ -42,6 +42,7 @@ class Request:
     """One add, its arguments checked.
 
     told_at: the instant of the talk, where one was given. offset: minutes east of UTC in which that was told.
+    seen: what the description of its images cost.
     """
 
     owner: Owner
@@ -59,11 +60,25 @@ class Request:
     procedural: bool
     traced: bool
     began: float
+    seen: Usage = field(default_factory=Usage)
 
     @property
     def observed_at(self) -> Instant:
         """When the talk took place."""
         return self.act.at if self.told_at is None else self.told_at
+
+
+async def with_images(parts: Parts, request: Request) -> Request:
+    """The request with its messages' images in words, where a model sees. Raises as `described`."""
+    if parts.vision is None:
+        return request
+    # With a model that sees only: what it needs takes a while to load.
+    from .ingest.images import described, has_images
+
+    if not has_images(request.talk):
+        return request
+    made = await on_loop(described(request.talk, parts.vision, parts.guard, parts.image_detail))
+    return replace(request, talk=made.heard, seen=made.usage)
 
 
 async def add(parts: Parts, request: Request, buried: tuple[Buried, ...]) -> shapes.AddResult:
@@ -171,7 +186,8 @@ def answered(
     failed: Sequence[Rejected],
 ) -> Answered[shapes.AddResult]:
     """The result of an add, and its steps where they are kept: always with a model, else where asked for."""
-    usage = shapes.usage(told.stages, (perf_counter() - request.began) * 1000)
+    stages = told.stages if request.seen == Usage() else {"vision": request.seen, **told.stages}
+    usage = shapes.usage(stages, (perf_counter() - request.began) * 1000)
     result = shapes.add_result(batch, outcomes, rejected, failed, told.extractor, request.act.trace_id, usage)
     if told.mode is None and not request.traced:
         return Answered(result)

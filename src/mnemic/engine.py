@@ -108,7 +108,9 @@ class Engine(Care, Transfers):
         request = adding.Request(
             owner=owner,
             run=run,
-            talk=heard.NOTHING if messages is None else heard.read_messages(messages, tz),
+            talk=heard.NOTHING
+            if messages is None
+            else heard.read_messages(messages, tz, images=self._parts.vision is not None),
             facts=facts,
             infer=infer,
             common=given.Common(checks.check_metadata(metadata), given.expiry(expiration_date, tz), told, tz),
@@ -125,6 +127,7 @@ class Engine(Care, Transfers):
         first: shapes.AddResult | None = await self._replayed(owner, once, act)
         if first is not None:
             return first
+        request = await adding.with_images(self._parts, request)
         buried = () if facts is not None else await self._buried(owner, run, request.talk, told)
         return await adding.add(self._parts, request, buried)
 

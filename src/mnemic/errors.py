@@ -1,5 +1,5 @@
-"""One exception tree. User errors (`ValidationError` and below, `NotFoundError`) say what to change;
-outages (`StoreError`, `ModelError`) say what failed and keep the cause. Nothing else leaves the library."""
+"""One exception tree. User errors (`ValidationError` and below, `NotFoundError`) say what to change; outages
+(`StoreError`, `ModelError`, `FetchError`) say what failed and keep the cause. Nothing else leaves the library."""
 
 from __future__ import annotations
 
@@ -113,6 +113,18 @@ class KeyReuseError(ValidationError):
         )
 
 
+class FetchRefusedError(ValidationError):
+    """A URL that is never fetched, or what it names is not there, of the wrong type or too large."""
+
+    default_code = "FETCH_002"
+
+
+class FetchError(MnemicError):
+    """What a URL names could not be fetched: its server cannot be reached, fails or is too slow."""
+
+    default_code = "FETCH_001"
+
+
 class StoreError(MnemicError):
     """The store failed; nothing of this call was written."""
 
@@ -180,6 +192,12 @@ class LLMError(ModelError):
     """The LLM could not be reached or refused."""
 
     default_code = "LLM_001"
+
+
+class LLMRefusedError(LLMError):
+    """The LLM was reached, and will not reply to this request, whatever it might to another."""
+
+    default_code = "LLM_003"
 
 
 class LLMOutputError(LLMError):

@@ -21,7 +21,8 @@ from .config import Config, store_location
 from .errors import EmbedderError, EmbedderMismatchError, StoreBusyError, StoreClosedError
 from .models.embed import Embedder, open_embedder
 from .models.embed.background import measure_background
-from .models.llm import LLM, open_llm
+from .models.fetch import Guard
+from .models.llm import LLM, config_of, open_llm
 from .models.settings import ModelSettings
 from .recall.cache import IndexCache
 from .records import Background, Embeddings, Owner, Space
@@ -107,6 +108,16 @@ class Parts:
         self.llm: LLM | None = open_llm(settings.llm, MODEL_SETTINGS)
         decider = settings.llm if settings.decide_llm is None else settings.decide_llm
         self.decider: LLM | None = open_llm(decider, MODEL_SETTINGS)
+        # The model that sees: one of its own, or that for talk where its settings (mem0's) say that it does.
+        talks = config_of(settings.llm)
+        sees = (
+            settings.llm
+            if settings.vision_llm is None and talks is not None and talks.vision
+            else settings.vision_llm
+        )
+        self.vision: LLM | None = open_llm(sees, MODEL_SETTINGS)
+        self.image_detail = "auto" if talks is None else talks.image_detail
+        self.guard = Guard()
         self._location = store_location(settings)
         self._store: Store | None = None
         self._space: Space | None = None
@@ -283,7 +294,7 @@ class Parts:
 
     async def close_models(self) -> None:
         """Give back what the models hold."""
-        for model in (self.embedder, self._admitted, self.llm, self.decider):
+        for model in (self.embedder, self._admitted, self.llm, self.decider, self.vision):
             if model is not None:
                 await on_loop(model.close())
 

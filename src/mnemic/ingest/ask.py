@@ -71,7 +71,7 @@ async def _attempt(
     raw, model, usage = "", llm.name, Usage(calls=1)
     try:
         completion = await llm.complete(messages, schema)
-        raw, model, usage = completion.text, completion.model, _cost_of(completion)
+        raw, model, usage = completion.text, completion.model, cost_of(completion)
         if completion.finish_reason in CUT_REASONS:
             raise LLMOutputError(_CUT, raw=raw)
         return _Attempt((read_reply(raw, read),), None, raw, model, usage)
@@ -79,7 +79,8 @@ async def _attempt(
         return _Attempt((), fault, raw, model, usage)
 
 
-def _cost_of(completion: Completion) -> Usage:
+def cost_of(completion: Completion) -> Usage:
+    """What one call cost, as far as its model tells."""
     return Usage(calls=1, tokens_in=completion.tokens_in or 0, tokens_out=completion.tokens_out or 0)
 
 

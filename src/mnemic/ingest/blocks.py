@@ -8,6 +8,8 @@ from collections.abc import Sequence
 # A fenced block; one that is never closed runs to the end.
 FENCE = re.compile(r"```.*?(?:```|\Z)|(?:^|(?<=\n))~~~.*?(?:\n~~~|\Z)", re.DOTALL)
 
+# What `images` writes beside a message's own text.
+_IMAGE = re.compile(r"\s*\[image: [^\[\]]*\]\s*$")
 _QUOTE = re.compile(r"\s*>(?!\d)(?:\s|>|$)|\s*>\w")
 _LOG = re.compile(
     r"""\s*[\[(<]?\d{4}-\d\d-\d\d[T ]\d\d:\d\d
@@ -85,13 +87,14 @@ _LOOKED_AT = 400
 
 
 def line_kinds(lines: Sequence[str], after_gap: Sequence[bool]) -> list[str]:
-    """The kind of each line: text, code, log or quote.
+    """The kind of each line: text, code, log, quote or image.
 
     No line is blank; `after_gap` tells before which ones a blank line stood. A line of no sure kind between two
     lines of one block belongs to the block, and so do lines right beside one that look no more like prose.
     """
+    images = [_IMAGE.match(line) is not None for line in lines]
     lines = [line[:_LOOKED_AT] for line in lines]
-    kinds = [_kind(line) for line in lines]
+    kinds = ["image" if image else _kind(line) for line, image in zip(lines, images, strict=True)]
     if all(kind == "text" for kind in kinds):
         _mark_csv(lines, kinds)
     if any(kind in ("code", "log") for kind in kinds):

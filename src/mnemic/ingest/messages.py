@@ -12,6 +12,7 @@ from ..checks import check_storable, check_text, shown
 from ..clock import offset_of, parse_instant
 from ..errors import ValidationError
 from ..records import Message, Rejected
+from .image_parts import image_part
 
 # Keys whose presence explains a message without text.
 CALL_KEYS = ("tool_calls", "function_call")
@@ -29,17 +30,18 @@ class Heard:
 NOTHING = Heard((), (), ())
 
 
-def read_messages(given: Any, tz: tzinfo) -> Heard:
+def read_messages(given: Any, tz: tzinfo, images: bool = False) -> Heard:
     """Normalise a string, a message or a list of messages.
 
     System messages are instructions rather than talk, so they are left out, as are tool calls and images
-    without any text; each is listed as rejected. Raises `ValidationError` for anything that is no message,
+    without any text; each is listed as rejected. images: whether those will be described; a message of images
+    alone is kept then, with an empty content. Raises `ValidationError` for anything that is no message,
     naming its number and field.
     """
     kept: list[tuple[int, Message]] = []
     rejected: list[Rejected] = []
     for number, one in enumerate(_as_list(given)):
-        message = _read(one, number, tz)
+        message = _read(one, number, tz, images)
         if isinstance(message, Rejected):
             rejected.append(message)
         else:
@@ -62,7 +64,7 @@ def _as_list(given: Any) -> Sequence[Any]:
     )
 
 
-def _read(one: Any, number: int, tz: tzinfo) -> Message | Rejected:
+def _read(one: Any, number: int, tz: tzinfo, images: bool) -> Message | Rejected:
     field = f"messages[{number}]"
     if not isinstance(one, Mapping):
         raise ValidationError(
@@ -78,7 +80,8 @@ def _read(one: Any, number: int, tz: tzinfo) -> Message | Rejected:
     text, parts = _content(one.get("content"), f"{field}.content")
     if role == "system":
         return Rejected(text, (number,), "system_message")
-    if not text.strip():
+    to_see = images and parts is not None and any(map(image_part, _listed(one["content"])))
+    if not text.strip() and not to_see:
         if parts is not None:
             return Rejected("", (number,), "image_without_text")
         if any(one.get(key) for key in CALL_KEYS):
@@ -86,7 +89,7 @@ def _read(one: Any, number: int, tz: tzinfo) -> Message | Rejected:
     said = one.get("timestamp")
     return Message(
         role=role,
-        content=check_text(text, f"{field}.content"),
+        content=text if to_see and not text.strip() else check_text(text, f"{field}.content"),
         name=None if one.get("name") is None else check_text(one["name"], f"{field}.name"),
         parts=parts,
         said_at=None if said is None else parse_instant(said, tz, field=f"{field}.timestamp"),
@@ -100,7 +103,7 @@ def _content(content: Any, field: str) -> tuple[str, str | None]:
         return "", None
     if isinstance(content, str):
         return content, None
-    parts = [content] if isinstance(content, Mapping) else content
+    parts = _listed(content)
     if not isinstance(parts, list | tuple) or not all(isinstance(part, Mapping | str) for part in parts):
         raise ValidationError(f"{field} must be a string or a list of parts, not {shown(content)}.")
     texts = [part if isinstance(part, str) else part.get("text") for part in parts]
@@ -109,3 +112,8 @@ def _content(content: Any, field: str) -> tuple[str, str | None]:
     except (TypeError, ValueError, RecursionError) as fault:
         raise ValidationError(f"{field} has parts that JSON cannot hold: {fault}") from fault
     return " ".join(text for text in texts if isinstance(text, str)), check_storable(as_json, field)
+
+
+def _listed(content: Any) -> Any:
+    """The parts of a content; a single part may come alone."""
+    return [content] if isinstance(content, Mapping) else content

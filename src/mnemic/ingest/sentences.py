@@ -1,7 +1,7 @@
 """Cutting a message into sentences and blocks, as exact spans.
 
-A sentence ends at a sentence end of any script or at a line break; code, logs, data and `>`-quoted mail stay
-whole. Nothing is lost: every character that is not white space lies in exactly one piece.
+A sentence ends at a sentence end of any script or at a line break; code, logs, data, `>`-quoted mail and
+described images stay whole. Nothing is lost: every character that is not white space lies in exactly one piece.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ TEXT = "text"
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """Characters [start, end) of a message, white space trimmed; kind is text, code, log or quote."""
+    """Characters [start, end) of a message, white space trimmed; kind is text, code, log, quote or image."""
 
     start: int
     end: int

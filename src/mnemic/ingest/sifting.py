@@ -40,7 +40,7 @@ _ENGLISH = re.compile(
     re.IGNORECASE,
 )
 _QUOTATION = re.compile(r"\"[^\"\n]*\"|“[^”\n]*”|«[^»\n]*»|```.*?```", re.DOTALL)
-_BLOCKS = {"code": "code", "log": "log", "quote": "quoted"}
+_BLOCKS = {"code": "code", "log": "log", "quote": "quoted", "image": "image"}
 
 
 def groups(content: str) -> list[list[Piece]]:

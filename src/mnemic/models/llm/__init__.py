@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from mnemic.errors import ConfigError
@@ -15,19 +16,45 @@ if TYPE_CHECKING:
 # Requests to a model under way at once, unless told.
 CONCURRENCY = 16
 
-__all__ = ["CONCURRENCY", "LLM", "ChatMessage", "Completion", "open_llm"]
+__all__ = ["CONCURRENCY", "LLM", "ChatMessage", "Completion", "Image", "config_of", "open_llm"]
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """A picture to be looked at. detail: how closely ("auto", "low", "high"), for models that can be told."""
+
+    media_type: str
+    data: bytes = field(repr=False)
+    detail: str = "auto"
+
+    @property
+    def base64(self) -> str:
+        """The picture as text."""
+        return b64encode(self.data).decode("ascii")
+
+    def as_dict(self) -> dict[str, Any]:
+        """The picture as most chat endpoints take it. The detail is left out where it is their own choice."""
+        told = {} if self.detail == "auto" else {"detail": self.detail}
+        return {
+            "type": "image_url",
+            "image_url": {"url": f"data:{self.media_type};base64,{self.base64}", **told},
+        }
 
 
 @dataclass(frozen=True, slots=True)
 class ChatMessage:
-    """One message of a request. role: "system", "user" or "assistant"."""
+    """One message of a request. role: "system", "user" or "assistant". images: for models that see."""
 
     role: str
     content: str
+    images: tuple[Image, ...] = ()
 
-    def as_dict(self) -> dict[str, str]:
-        """The message as most chat endpoints take it."""
-        return {"role": self.role, "content": self.content}
+    def as_dict(self) -> dict[str, Any]:
+        """The message as most chat endpoints take it: with images, in parts."""
+        if not self.images:
+            return {"role": self.role, "content": self.content}
+        text = [{"type": "text", "text": self.content}] if self.content.strip() else []
+        return {"role": self.role, "content": [*text, *(image.as_dict() for image in self.images)]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +96,8 @@ def open_llm(spec: object = None, settings: ModelSettings | None = None) -> LLM 
     spec: a name ("openai:gpt-4o-mini", "anthropic:<model>", "ollama:llama3.1", "litellm:<model>", ...); an
     LLMConfig; a mapping with its keys or mem0's; an object with `complete(messages, schema=None)`, handed
     ChatMessages, returning a Completion or a string; a chat model of LangChain's (`ainvoke` or `invoke`); or a
-    function from messages to text, handed plain dicts with "role" and "content". User code may be sync or
+    function from messages to text, handed plain dicts with "role" and "content", which with images is a list of
+    OpenAI's parts. User code may be sync or
     async; sync code runs off the event loop, and its own exceptions pass through unchanged.
 
     Raises ConfigError for anything else, MissingDependencyError when the provider's package is not installed.
@@ -77,15 +105,22 @@ def open_llm(spec: object = None, settings: ModelSettings | None = None) -> LLM 
     if spec is None:
         return None
     settings = settings or ModelSettings()
+    config = config_of(spec)
+    return _open_object(spec, settings) if config is None else _open(config, settings)
+
+
+def config_of(spec: object) -> LLMConfig | None:
+    """The settings in what `open_llm` takes; None for an object of the user's own, and for None.
+
+    Raises ConfigError for wrong settings.
+    """
     from .config import LLMConfig, config_from_mapping, config_from_name
 
-    if isinstance(spec, str):
-        return _open(config_from_name(spec), settings)
     if isinstance(spec, LLMConfig):
-        return _open(spec, settings)
-    if isinstance(spec, Mapping):
-        return _open(config_from_mapping(spec), settings)
-    return _open_object(spec, settings)
+        return spec
+    if isinstance(spec, str):
+        return config_from_name(spec)
+    return config_from_mapping(spec) if isinstance(spec, Mapping) else None
 
 
 def _open(config: LLMConfig, settings: ModelSettings) -> LLM:

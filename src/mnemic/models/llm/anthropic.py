@@ -39,7 +39,7 @@ class AnthropicLLM(RemoteLLM):
         fields: Fields = {
             "model": self._config.model,
             "max_tokens": self._config.max_tokens or DEFAULT_MAX_TOKENS,
-            "messages": [message.as_dict() for message in messages if message.role != "system"],
+            "messages": [_as_dict(message) for message in messages if message.role != "system"],
         }
         system = [message.content for message in messages if message.role == "system"]
         if system:
@@ -72,6 +72,20 @@ class AnthropicLLM(RemoteLLM):
             tokens_out=count_of(usage, "output_tokens"),
             finish_reason=_FINISH.get(reason, reason) if isinstance(reason, str) else None,
         )
+
+
+def _as_dict(message: ChatMessage) -> dict[str, Any]:
+    """A message in Anthropic's form; images come before what is said of them."""
+    if not message.images:
+        return message.as_dict()
+    sources = [
+        {"type": "base64", "media_type": image.media_type, "data": image.base64} for image in message.images
+    ]
+    text = [{"type": "text", "text": message.content}] if message.content.strip() else []
+    return {
+        "role": message.role,
+        "content": [*({"type": "image", "source": source} for source in sources), *text],
+    }
 
 
 def _client(config: EndpointConfig) -> Client:

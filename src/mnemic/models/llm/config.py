@@ -35,6 +35,7 @@ _NUMBERS: Mapping[str, type[int] | type[float]] = {
     "max_retries": int,
     "max_concurrency": int,
 }
+_DETAILS = ("auto", "low", "high")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,8 @@ class LLMConfig:
     timeout: seconds one request may take. max_retries: further tries after 429, 5xx or a lost connection.
     max_concurrency: requests to the model in flight at once.
     api_version: of Azure's older API; without it, its newer one.
+    vision: whether the model sees, and is to describe the images in messages. image_detail: how closely it looks
+    at them, "auto", "low" or "high".
     body, headers: further fields and headers of each request; never shown.
 
     Raises ConfigError naming the setting, its value and what is accepted.
@@ -67,6 +70,8 @@ class LLMConfig:
     timeout: float = 60.0
     max_retries: int = 2
     max_concurrency: int = CONCURRENCY
+    vision: bool = False
+    image_detail: str = "auto"
     body: Mapping[str, Any] = field(default_factory=dict, repr=False)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
 
@@ -94,6 +99,10 @@ class LLMConfig:
                 raise _wrong(name, value, f"a number from 0 to {highest:g}, or None")
         if not _is_number(self.timeout) or self.timeout <= 0:
             raise _wrong("timeout", self.timeout, "a number of seconds above 0")
+        if not isinstance(self.vision, bool):
+            raise _wrong("vision", self.vision, "true or false")
+        if self.image_detail not in _DETAILS:
+            raise _wrong("image_detail", self.image_detail, f"one of {', '.join(_DETAILS)}")
         for name in ("body", "headers"):
             if not isinstance(getattr(self, name), Mapping):
                 raise _wrong(name, "a value of another type", "a mapping")
@@ -173,8 +182,8 @@ _MEM0: Mapping[str, Translate] = {
     "is_reasoning_model": _without_sampling(True),
     "enable_sampling_parameters": _without_sampling(False),
     "lmstudio_response_format": needless,
-    "vision_details": needless,
-    "enable_vision": unsupported("images in messages are not read"),
+    "enable_vision": same_as("vision"),
+    "vision_details": same_as("image_detail"),
     "http_client_proxies": PROXIES,
     "response_callback": unsupported("every result has its usage"),
     "provider_override": unsupported("name the provider in the model, as LiteLLM does"),
@@ -188,6 +197,8 @@ def _from_text(key: str, value: Any) -> Any:
     if isinstance(value, str) and key in ("body", "headers"):
         with contextlib.suppress(ValueError):
             return json.loads(value)
+    if isinstance(value, str) and key == "vision":
+        return {"true": True, "false": False}.get(value.lower(), value)
     if isinstance(value, str) and key in _NUMBERS:
         with contextlib.suppress(ValueError):
             return _NUMBERS[key](value)

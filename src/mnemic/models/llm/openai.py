@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mnemic.errors import LLMError
+from mnemic.errors import LLMError, LLMRefusedError
 from mnemic.models.endpoint import OPENAI_SDK, Endpoint, Refusal, azure_url, resolve_address
 from mnemic.models.llm import ChatMessage, Completion
 from mnemic.models.llm.config import LLMConfig
@@ -78,7 +78,7 @@ class OpenAILLM(RemoteLLM):
         text = text_of(message.get("content"))
         reasoning = message.get("reasoning_content") or message.get("reasoning")
         if not text and isinstance(message.get("refusal"), str):
-            raise LLMError(f"The LLM {self.name!r} refused to reply: {message['refusal']:.200}")
+            raise LLMRefusedError(f"The LLM {self.name!r} refused to reply: {message['refusal']:.200}")
         if not text and isinstance(reasoning, str):
             # Reasoning is no reply, but all there is to look at when there is no other.
             text = f"<think>{reasoning}</think>"

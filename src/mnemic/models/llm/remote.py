@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from mnemic.errors import LLMError, LLMOutputError, ValidationError
+from mnemic.errors import LLMOutputError, LLMRefusedError, ValidationError
 from mnemic.models.embed.texts import clean_text
 from mnemic.models.endpoint import Endpoint, EndpointConfig, Refusal, secrets_of
 from mnemic.models.llm import ChatMessage, Completion
@@ -58,11 +58,11 @@ class RemoteLLM(ABC):
         self._manners = Manners()
 
     async def complete(self, messages: Sequence[ChatMessage], schema: Schema | None = None) -> Completion:
-        """As `LLM.complete`. Raises ValidationError where there is nothing to send."""
+        """As `LLM.complete`. Raises ValidationError where there is nothing to send, LLMRefusedError for a refusal."""
         sent = [
-            ChatMessage(message.role, text)
+            ChatMessage(message.role, text, message.images)
             for message in messages
-            if (text := clean_text(message.content)).strip()
+            if (text := clean_text(message.content)).strip() or message.images
         ]
         if all(message.role == "system" for message in sent):
             raise ValidationError("messages hold no text for the LLM to reply to.")
@@ -81,7 +81,7 @@ class RemoteLLM(ABC):
             if conceded is None:
                 break
             manners = conceded
-        raise LLMError(
+        raise LLMRefusedError(
             f"The LLM {self.name!r} refused the request: {refusal.status}: {refusal.message}",
             details={"status": refusal.status},
         )
