@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from mnemic.evals.prompts.cases import Case, Entry, Expected, Known, Meets, Said
 from mnemic.evals.prompts.dates import dates_in
 from mnemic.evals.prompts.judge import Drawn, Judgement, State, judge
+from mnemic.evals.prompts.modes import in_mode
 from mnemic.evals.prompts.traces import drawn_from, states_from
 
 MEMORIES = (Known("Lives in Łódź"), Known('Plays "cricket" 🏏'))
@@ -240,7 +241,7 @@ def test_a_repeat_may_be_marked_or_left_out() -> None:
 ENDS = case(Entry(any_of=("no longer",), all_of=("cricket",), meets=Meets(2, "ends")))
 
 
-@pytest.mark.parametrize("how", ["ends", "forgets"])
+@pytest.mark.parametrize("how", ["ends", "forgets", "contradicts"])
 def test_an_end_is_met_by_a_fact_marked_so(how: str) -> None:
     assert judged(ENDS, fact("No longer plays cricket", (2, how))).passed
     assert not judged(ENDS, fact("No longer plays cricket", (1, how))).passed
@@ -367,21 +368,49 @@ def verdict(text: str, **more: object) -> dict[str, object]:
 
 def test_only_what_was_taken_is_drawn() -> None:
     meets = [{"memory": "uid-2", "how": "changes"}, {"memory": "uid-9", "how": "ends"}]
-    drawn = drawn_from(
-        [
-            verdict("a", on="2024-05-03", until="2025", meets=meets),
-            verdict("b", verdict="rejected", reason="source_not_allowed"),
-            verdict("c", verdict="failed", reason="embedder"),
-            verdict("d", verdict="unchanged", ids=["uid-1"], about="Ann"),
-            verdict("e", verdict="unchanged", ids=["uid-1"], meets=[{"memory": "uid-1", "how": "repeats"}]),
-        ],
-        {"uid-1": 1, "uid-2": 2},
-    )
+    verdicts = [
+        verdict("a", on="2024-05-03", until="2025", meets=meets),
+        verdict("b", verdict="rejected", reason="source_not_allowed"),
+        verdict("c", verdict="failed", reason="embedder"),
+        verdict("d", verdict="unchanged", ids=["uid-1"], about="Ann"),
+        verdict("e", verdict="unchanged", ids=["uid-1"], meets=[{"memory": "uid-1", "how": "repeats"}]),
+    ]
+    drawn = drawn_from({"mode": "supersede", "verdicts": verdicts}, {"uid-1": 1, "uid-2": 2})
     assert drawn == (
         fact("a", (2, "changes"), (0, "ends"), dates=("2024-05-03", "2025")),
         fact("d", (1, "repeats"), about="Ann"),
         fact("e", (1, "repeats")),
     )
+
+
+def test_what_the_classic_editor_keeps_or_deletes_is_no_fact() -> None:
+    hows = ["repeats", "contradicts", "refines", "ends"]
+    verdicts = [verdict(how, meets=[{"memory": "uid-1", "how": how}]) for how in hows]
+    drawn = drawn_from({"mode": "reconcile", "verdicts": [*verdicts, verdict("new")]}, {"uid-1": 1})
+    assert [one.text for one in drawn] == ["refines", "new"]
+    assert [one.text for one in drawn_from({"mode": "supersede", "verdicts": verdicts}, {})] == hows
+
+
+# --- what a mode can say ---------------------------------------------------------------------------------------
+
+
+def test_a_case_expects_of_a_mode_what_it_can_say() -> None:
+    hows = ["changes", "corrects", "refines", "repeats", "ends"]
+    one = case(
+        *(Entry(any_of=("a",), meets=Meets(1, how)) for how in hows), ends=(1,), untouched=(2,), at_most=1
+    )
+    assert in_mode(one, "supersede") == one
+
+    def expected(mode: str) -> list[Meets | None]:
+        found = in_mode(one, mode)
+        assert replace(found, expect=one.expect) == one
+        assert replace(found.expect, keep=one.expect.keep, ends=(1,)) == one.expect
+        return [entry.meets for entry in found.expect.keep]
+
+    assert expected("append") == [None, None, None, Meets(1, "repeats"), None]
+    assert in_mode(one, "append").expect.ends == ()
+    assert expected("reconcile") == [*[Meets(1, "refines")] * 3, Meets(1, "repeats"), Meets(1, "ends")]
+    assert in_mode(one, "reconcile").expect.ends == (1,)
 
 
 def item(uid: str, text: str, **more: object) -> dict[str, object]:

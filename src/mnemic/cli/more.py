@@ -146,6 +146,49 @@ def eval_statements(
     measuring.statements(call, folder)
 
 
+def eval_prompts(
+    call: Call,
+    cases: Annotated[
+        str, typer.Argument(metavar="CASES", help="A file of cases, such as tests/data/prompts/cases.jsonl.")
+    ],
+    modes: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--mode", metavar="MODE", help="The editing mode; repeat it to compare. Else supersede."
+        ),
+    ] = None,
+    prompts: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--prompt", metavar="NAME/N", help="A prompt's version; repeat it to compare. Else newest."
+        ),
+    ] = None,
+    requests: Annotated[
+        str | None,
+        typer.Option("--requests", metavar="FILE", help="Only write what would be sent and has no answer."),
+    ] = None,
+    answers: Annotated[
+        str | None, typer.Option("--answers", metavar="FILE", help="Take recorded answers; ask no model.")
+    ] = None,
+    record: Annotated[
+        str | None, typer.Option("--record", metavar="FILE", help="Add the model's answers to this file.")
+    ] = None,
+    least: Annotated[
+        float | None,
+        typer.Option("--least", metavar="SHARE", min=0, max=1, help="Fail where fewer cases pass whole."),
+    ] = None,
+) -> None:
+    """Judge what a model makes of labelled cases, modes side by side.
+
+    Asks the configured LLM, unless answers are given. Each case runs in a store of its own; every failure is
+    listed.
+    """
+    from . import eval_prompts as measuring
+
+    wanted = measuring.Wanted(cases, modes or ["supersede"], prompts or [], requests, answers, record, least)
+    measuring.prompts(call, wanted, _progress if sys.stderr.isatty() else None)
+
+
 def demo() -> None:
     """Keep a year of chats, see what is left out and why, find things."""
     from . import demo as showing

@@ -1,1 +1,1 @@
-"""Measurements that anyone can repeat: published questions asked through the public API, no LLM anywhere."""
+"""Measurements that anyone can repeat, on labelled data and through the public API; only `prompts` is about an LLM."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -12,6 +14,7 @@ from ..errors import ValidationError, nearest
 
 _FILE = re.compile(r"([a-z]+)-(\d+)\.txt\Z")
 _HEADING = re.compile(r"^=== (\S+)$", re.MULTILINE)
+_in_use: ContextVar[Mapping[str, int] | None] = ContextVar("prompts in use", default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,19 +47,46 @@ def versions() -> Mapping[str, tuple[int, ...]]:
     return {name: tuple(sorted(numbers)) for name, numbers in sorted(found.items())}
 
 
-@cache
 def load(name: str, version: int | None = None) -> Prompt:
-    """A prompt; its newest version unless told. Raises `ValidationError` naming what there is."""
+    """A prompt: of this version, else of the one in `using`, else its newest.
+
+    Raises `ValidationError` naming what there is.
+    """
     known = versions()
     if name not in known:
         raise ValidationError(
             f"There is no prompt {name!r}{nearest(name, known)}; known are {', '.join(known)}."
         )
-    wanted = known[name][-1] if version is None else version
+    wanted = (_in_use.get() or {}).get(name, known[name][-1]) if version is None else version
     if wanted not in known[name]:
         told = ", ".join(map(str, known[name]))
         raise ValidationError(f"The prompt {name!r} has no version {wanted}; it has {told}.")
-    text = resources.files(__name__).joinpath(f"{name}-{wanted}.txt").read_text(encoding="utf-8")
+    return read(name, wanted)
+
+
+@cache
+def read(name: str, version: int) -> Prompt:
+    """A version of a prompt that there is."""
+    text = resources.files(__name__).joinpath(f"{name}-{version}.txt").read_text(encoding="utf-8")
     pieces = _HEADING.split(text)
     sections = {pieces[i]: pieces[i + 1].strip("\n") for i in range(1, len(pieces), 2)}
-    return Prompt(name, wanted, sections)
+    return Prompt(name, version, sections)
+
+
+def by_id(prompt_id: str) -> Prompt:
+    """The prompt with an id such as "extract/1". Raises `ValidationError` naming what there is."""
+    name, _, version = prompt_id.partition("/")
+    if not version.isdecimal():
+        raise ValidationError(f"{prompt_id!r} is no version of a prompt, such as 'extract/1'.")
+    return load(name, int(version))
+
+
+@contextmanager
+def using(ids: Iterable[str]) -> Iterator[None]:
+    """Within the block, take these versions ("extract/1") instead of the newest: to compare them."""
+    prompts = [by_id(each) for each in ids]
+    token = _in_use.set({prompt.name: prompt.version for prompt in prompts})
+    try:
+        yield
+    finally:
+        _in_use.reset(token)

@@ -64,15 +64,16 @@ class Answer:
 
 
 class Answers:
-    """Recorded answers, found by what they answer."""
+    """Recorded answers, found by what they answer. Two modes that send the same share an answer."""
 
     def __init__(self, answers: Iterable[Answer] = ()) -> None:
-        self._by_request = {(one.case, one.mode, one.stage, one.sha256): one for one in answers}
-        self._stages = {key[:3] for key in self._by_request}
+        given = tuple(answers)
+        self._by_request = {(one.case, one.sha256): one for one in given}
+        self._stages = {(one.case, one.mode, one.stage) for one in given}
 
     def of(self, request: Request) -> Answer | None:
         """The answer to exactly this, the last of several."""
-        return self._by_request.get((request.case, request.mode, request.stage, request.sha256))
+        return self._by_request.get((request.case, request.sha256))
 
     def has_stage(self, request: Request) -> bool:
         """Whether there is an answer for this stage of the case, if only to something else."""

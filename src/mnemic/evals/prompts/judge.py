@@ -2,7 +2,8 @@
 
 Where that page leaves a choice, here is how it is read:
 
-- A fact marked `forgets` (retired because the user asked for that) is one marked `ends`.
+- A fact marked `forgets` (retired because the user asked for that) or `contradicts` (the classic editor's DELETE)
+  is one marked `ends`.
 - "No fact at all" for an entry that repeats: none that holds the entry's words.
 - "No fact is kept" for an entry that ends: none that adds a memory, whatever it says.
 - A fact that code found to be kept already adds no memory either, so it counts as marked `repeats`.
@@ -21,6 +22,7 @@ from .dates import dates_in
 
 # What adds no memory, and what gives a memory a successor.
 ADDS_NONE = frozenset({"repeats", "ends"})
+ENDING = frozenset({"ends", "forgets", "contradicts"})
 SUCCEEDS = frozenset({"changes", "corrects"})
 
 
@@ -49,8 +51,8 @@ class Drawn:
 
     @property
     def marks(self) -> frozenset[Meets]:
-        """How it meets memories, `forgets` read as `ends`."""
-        return frozenset(Meets(one.memory, "ends" if one.how == "forgets" else one.how) for one in self.meets)
+        """How it meets memories, all that ends them read as `ends`."""
+        return frozenset(Meets(one.memory, "ends" if one.how in ENDING else one.how) for one in self.meets)
 
     @property
     def adds(self) -> bool:
@@ -139,7 +141,7 @@ class _Sight:
         if self.ended(number):
             return None
         told = f"memory {number} ({_quoted(self.case.memories[number - 1].text)})"
-        return f"{told} is {self.memories[number - 1]}, not ended without a successor"
+        return f"{told} is {self.memories[number - 1]}; it should have ended without a successor"
 
     def ended(self, number: int) -> bool:
         """Whether a memory has ended and nothing succeeds it."""

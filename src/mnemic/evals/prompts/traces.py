@@ -13,9 +13,13 @@ TAKEN = ("stored", "unchanged")
 UNCHANGED = "unchanged"
 
 
-def drawn_from(verdicts: Iterable[Mapping[str, Any]], numbers: Mapping[str, int]) -> tuple[Drawn, ...]:
-    """The facts that were taken, of a trace's verdicts. numbers: of the case's memories, by their ids."""
-    return tuple(_drawn(one, numbers) for one in verdicts if one["verdict"] in TAKEN)
+def drawn_from(trace: Mapping[str, Any], numbers: Mapping[str, int]) -> tuple[Drawn, ...]:
+    """The facts that were taken, by a trace. numbers: of the case's memories, by their ids."""
+    drawn = [_drawn(one, numbers) for one in trace["verdicts"] if one["verdict"] in TAKEN]
+    if trace["mode"] == "reconcile":
+        # The classic editor lists each memory with its own text; one that it keeps or deletes is no fact.
+        drawn = [one for one in drawn if one.adds]
+    return tuple(drawn)
 
 
 def _drawn(verdict: Mapping[str, Any], numbers: Mapping[str, int]) -> Drawn:
