@@ -28,6 +28,7 @@ from .records import (
     Verdict,
 )
 from .steps import TraceItem
+from .text.instructions import looks_like_instructions
 
 NOTHING_TO_KEEP = "Nothing in it was found worth keeping."
 
@@ -70,6 +71,7 @@ class MemoryItem(TypedDict, total=False):
     deleted_by: str | None
     deleted_reason: str | None
     score_details: dict[str, Any]
+    flags: list[str]
 
 
 class SearchResult(TypedDict, total=False):
@@ -409,6 +411,8 @@ def memory_item(item: Item) -> MemoryItem:
         "categories": None if item.categories is None else list(item.categories),
     }
     shape.update({key: value for key, value in optional.items() if value})  # type: ignore[typeddict-item]
+    if looks_like_instructions(item.memory):
+        shape["flags"] = ["instructions"]
     if item.deleted_at is not None:
         shape["deleted_at"] = iso(item.deleted_at)
         shape["deleted_by"] = item.deleted_by

@@ -20,7 +20,8 @@ from .image_parts import ImagePart, decoded, image_part
 from .messages import Heard
 from .reply import read_text
 
-MOST_BYTES = 10_000_000
+# What the strictest of the usual providers takes.
+MOST_BYTES = 5_000_000
 MOST_IMAGES = 20
 # So many are fetched and described at once; each is held in memory meanwhile.
 AT_ONCE = 8
@@ -157,7 +158,7 @@ async def _content(url: str, guard: Guard) -> tuple[bytes, str]:
     if not url:
         raise FetchRefusedError("The image was refused: it has no URL.")
     if url[:5].lower() == "data:":
-        return decoded(url, MOST_BYTES)
+        return await asyncio.to_thread(decoded, url, MOST_BYTES)
     fetched = await guard.fetch(url, most_bytes=MOST_BYTES, types=IMAGES, timeout=FETCH_SECONDS)
     return fetched.data, fetched.media_type
 
