@@ -125,14 +125,14 @@ def extraction(prompt: Prompt, brief: Brief, wishes: Wishes) -> list[ChatMessage
     ]
     told = [
         "KNOWN MEMORIES",
-        *(_known(one, brief.tz) for one in brief.known),
+        *(_known(one, brief.zone_of(brief.messages[0])) for one in brief.known),
         *([] if brief.known else ["none"]),
         "",
     ]
     if brief.earlier:
         told += [
             "EARLIER MESSAGES (they only explain)",
-            *(_earlier(one, brief.tz) for one in brief.earlier),
+            *(_earlier(one, brief.zone_of(brief.messages[0])) for one in brief.earlier),
             "",
         ]
     told += ["NEW MESSAGES"]

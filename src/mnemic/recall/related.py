@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC
 
+import numpy as np
 from sqlalchemy import Connection
 
 from ..clock import Instant
@@ -45,7 +46,10 @@ def related(
     each: int,
     most: int,
 ) -> Related:
-    """The current facts of an owner that are near any of the queries: the best `each` of each, `most` in all."""
+    """The current facts of an owner that are near any of the queries: the best `each` of each, `most` in all.
+
+    Of an owner who has no more than `most`, all: then it costs little to miss nothing.
+    """
     scope = Scope(owner.tenant, (Pattern(owner.user_id, owner.agent_id, owner.app_id),))
 
     def work(tx: Connection, states: Sequence[OwnerState], snapshots: Sequence[Snapshot]) -> Related:
@@ -53,7 +57,10 @@ def related(
         near = []
         for query in queries if states else ():
             [snapshot] = snapshots
-            hits = ranked(tx, states, snapshots, Request(scope, FACTS, query, each, now)).hits
+            ranking = ranked(tx, states, snapshots, Request(scope, FACTS, query, each, now))
+            [eligible], hits = ranking.eligible, ranking.hits
+            if np.count_nonzero(eligible) <= most:
+                best = dict.fromkeys(map(int, snapshot.version_no[eligible]), 0.0) | best
             found = {int(snapshot.version_no[hit.row]): hit.score for hit in hits if hit.score >= LEAST}
             near.append(found.keys())
             for version_no, score in found.items():
