@@ -103,6 +103,12 @@ def test_what_is_returned_has_its_rank_and_score(talked: Memory) -> None:
     ]
 
 
+def test_what_was_said_again_since_the_last_search_is_returned(talked: Memory) -> None:
+    talked.search("Where does Ann live?", user_id="ann")
+    talked.add("I live in Hangzhou.", user_id="ann", run_id="again", timestamp="2024-05-05")
+    assert why(talked, "Hangzhou")[0] is None
+
+
 def test_another_users_words_are_not_seen(talked: Memory) -> None:
     assert talked.why("x", expect="Hangzhou", user_id="bob")["missing_at"] == "said"
 

@@ -100,7 +100,9 @@ def _ranked(
     placed = []
     for one in believed:
         snapshot = owner_ids.index(one.owner_id)
-        row = int(np.flatnonzero(ranking.evidence[snapshot].snapshot.version_no == one.version_no)[0])
+        held = ranking.evidence[snapshot].snapshot
+        # A version that was read again, as after a repeat, has a dead row as well.
+        row = int(np.flatnonzero((held.version_no == one.version_no) & held.live)[0])
         placed.append((explain(ranking, snapshot, row), one))
     seen, one = min(placed, key=lambda pair: (not pair[0].eligible, pair[0].rank))
     limit, least = question.request.limit, question.threshold
