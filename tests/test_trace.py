@@ -138,11 +138,11 @@ def test_both_faces_tell_it(store_path: Path) -> None:
             str(store_path), llm=ScriptedLLM([reply(fact("Has a cat"))]), embedder=HashEmbedder()
         ) as m:
             added = await m.add("I have a cat.", user_id="ann")
-            return await m.trace(added["trace_id"])
+            return await m.trace(added["trace_id"]), await m.replay(added["trace_id"])
 
-    told = asyncio.run(awaited())
+    told, again = asyncio.run(awaited())
     with Memory(str(store_path), embedder=HashEmbedder()) as m:
-        assert m.trace(told["trace_id"]) == told
+        assert (m.trace(told["trace_id"]), m.replay(told["trace_id"])) == (told, again)
 
 
 def test_ids_guard_it(edited: Edited, make_memory: MakeMemory) -> None:
@@ -159,6 +159,8 @@ def test_ids_guard_it(edited: Edited, make_memory: MakeMemory) -> None:
     for ids in ({"user_id": "bob"}, {"run_id": "r2"}, {"user_id": "ann", "run_id": "r2"}, {"app_id": "x"}):
         with pytest.raises(NotFoundError):
             m.trace(traced, **ids)
+        with pytest.raises(NotFoundError):
+            m.replay(traced, **ids)
     with pytest.raises(NotFoundError):
         make_memory(tenant="another").trace(traced)
     for wrong in ("", " ", None, 5):

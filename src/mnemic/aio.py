@@ -56,6 +56,7 @@ class AsyncMemory(Face):
     purge = _awaiting(Engine.purge)
     log = _awaiting(Engine.log)
     trace = _awaiting(Engine.trace)
+    replay = _awaiting(Engine.replay)
     check = _awaiting(Engine.check)
     reembed = _awaiting(Engine.reembed)
     reset = _awaiting(Engine.reset)

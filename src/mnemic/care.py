@@ -16,7 +16,7 @@ from .models.embed import open_embedder
 from .parts import MODEL_SETTINGS, off_loop
 from .records import Event
 from .reembed import Move, Progress
-from .steps import TraceItem
+from .steps import ReplayResult, TraceItem
 from .store import history, purging, reading, traces
 from .store.database import Store
 from .store.purging import Removed
@@ -123,6 +123,34 @@ class Care(Bound):
                 " an llm and else where trace=True asked for them."
             )
         return found
+
+    async def replay(
+        self,
+        trace_id: str,
+        *,
+        answer: Any = None,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        app_id: str | None = None,
+        run_id: str | None = None,
+    ) -> ReplayResult:
+        """Do an add with a model again, on the messages and memories that it was shown then; store nothing.
+
+        trace_id and ids: as for `trace`. answer: None judges the replies that are kept, as today's code does;
+        "live" asks the configured model again, with today's prompt and settings, and sends it what it was sent then, so
+        also words that were deleted since; any other text, or a JSON value, stands for the reply to the first
+        request.
+
+        Returns the verdicts `before` and `after`, the `differences` between them, whether today's request is the
+        `same_request`, `prompt` and `model` before and after, and the `calls` made now. Raises `NotFoundError`,
+        `ValidationError` where no model had a part in the add, `ConfigError` for "live" without a model,
+        `LLMOutputError` for a reply that cannot be read, and `LLMError`.
+        """
+        from . import replaying
+
+        ids = {"user_id": user_id, "agent_id": agent_id, "app_id": app_id, "run_id": run_id}
+        kept = await self.trace(trace_id, **ids)
+        return await replaying.replay(self._parts, kept, answer)
 
     async def purge(
         self,

@@ -65,6 +65,7 @@ class Memory(Face):
     purge = _blocking(Engine.purge)
     log = _blocking(Engine.log)
     trace = _blocking(Engine.trace)
+    replay = _blocking(Engine.replay)
     check = _blocking(Engine.check)
     reembed = _blocking(Engine.reembed)
     reset = _blocking(Engine.reset)
