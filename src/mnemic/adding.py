@@ -12,6 +12,7 @@ from typing import Any
 from . import shapes, steps
 from .checks import shown
 from .clock import Instant
+from .config import Config
 from .errors import ConfigError, ValidationError
 from .ingest import propose
 from .ingest.briefing import Wishes
@@ -153,7 +154,7 @@ async def _edited(parts: Parts, request: Request, buried: tuple[Buried, ...]) ->
         act=request.act,
         once=request.once,
         mode=settings.mode if request.editing is None else request.editing,
-        wishes=wishes(parts, None if request.procedural else request.prompt),
+        wishes=wishes(settings, None if request.procedural else request.prompt),
     )
 
     def answer(stored: Committed, outcomes: list[Outcome]) -> Answered[shapes.AddResult]:
@@ -165,9 +166,8 @@ async def _edited(parts: Parts, request: Request, buried: tuple[Buried, ...]) ->
     return await on_loop(editor.record(answer, request.prompt) if request.procedural else editor.add(answer))
 
 
-def wishes(parts: Parts, prompt: str | None) -> Wishes:
+def wishes(settings: Config, prompt: str | None) -> Wishes:
     """What the configuration asks of extraction; a call's own `prompt` comes before it."""
-    settings = parts.settings
     return Wishes(
         instructions=settings.custom_instructions if prompt is None else prompt,
         body=settings.custom_fact_extraction_prompt,

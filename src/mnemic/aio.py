@@ -55,6 +55,8 @@ class AsyncMemory(Face):
     stats = _awaiting(Engine.stats)
     purge = _awaiting(Engine.purge)
     log = _awaiting(Engine.log)
+    trace = _awaiting(Engine.trace)
+    replay = _awaiting(Engine.replay)
     check = _awaiting(Engine.check)
     reembed = _awaiting(Engine.reembed)
     reset = _awaiting(Engine.reset)

@@ -11,12 +11,13 @@ from sqlalchemy import Connection
 from . import checks, checkup, shapes
 from .bound import Bound
 from .clock import parse_when
-from .errors import ConfigError, ScopeError, StoreError, ValidationError, nearest
+from .errors import ConfigError, NotFoundError, ScopeError, StoreError, ValidationError, nearest
 from .models.embed import open_embedder
 from .parts import MODEL_SETTINGS, off_loop
 from .records import Event
 from .reembed import Move, Progress
-from .store import history, purging, reading
+from .steps import ReplayResult, TraceItem
+from .store import history, purging, reading, traces
 from .store.database import Store
 from .store.purging import Removed
 from .store.schema import Place
@@ -91,6 +92,66 @@ class Care(Bound):
 
         return await off_loop(work)
 
+    async def trace(
+        self,
+        trace_id: str,
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        app_id: str | None = None,
+        run_id: str | None = None,
+    ) -> TraceItem:
+        """Each step of an add: what was said, what a model was shown and replied, what code decided.
+
+        trace_id: of the add, as its result, its messages and the log tell it. Steps are kept of each add with a
+        model, else where asked for with `trace=True`, for the days that are configured. They tell what happened,
+        also of what was deleted since; purge removes them. Ids, when given, guard the access. Raises
+        `NotFoundError` where none are kept, or not any more.
+        """
+        scope, asked = self._guard(self._ids(user_id, agent_id, app_id, run_id)), _trace_id(trace_id)
+        since = traces.kept_since(self._parts.clock(), self._parts.settings.trace_days)
+
+        def work() -> Any:
+            with self._parts.store().read() as tx:
+                return traces.steps_of(tx, scope, asked, since)
+
+        found: TraceItem | None = await off_loop(work)
+        if found is None:
+            days = self._parts.settings.trace_days
+            raise NotFoundError(
+                f"Trace with id {asked} not found: steps are kept for {days} days (trace_days), of each add with"
+                " an llm and else where trace=True asked for them."
+            )
+        return found
+
+    async def replay(
+        self,
+        trace_id: str,
+        *,
+        answer: Any = None,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        app_id: str | None = None,
+        run_id: str | None = None,
+    ) -> ReplayResult:
+        """Do an add with a model again, on the messages and memories that it was shown then; store nothing.
+
+        trace_id and ids: as for `trace`. answer: None judges the replies that are kept, as today's code does;
+        "live" asks the configured model again, with today's prompt and settings, and sends it what it was sent then, so
+        also words that were deleted since; any other text, or a JSON value, stands for the reply to the first
+        request.
+
+        Returns the verdicts `before` and `after`, the `differences` between them, whether today's request is the
+        `same_request`, `prompt` and `model` before and after, and the `calls` made now. Raises `NotFoundError`,
+        `ValidationError` where no model had a part in the add, `ConfigError` for "live" without a model,
+        `LLMOutputError` for a reply that cannot be read, and `LLMError`.
+        """
+        from . import replaying
+
+        ids = {"user_id": user_id, "agent_id": agent_id, "app_id": app_id, "run_id": run_id}
+        kept = await self.trace(trace_id, **ids)
+        return await replaying.replay(self._parts, kept, answer)
+
     async def purge(
         self,
         memory_id: str | None = None,
@@ -106,7 +167,8 @@ class Care(Bound):
         """Remove every trace of a memory, or of all that belongs to the ids, for good.
 
         A memory goes with all its versions and its history, and with the words of the messages that state it:
-        in the middle of a message they are replaced by blocks. By ids, all goes: messages, memories, history;
+        in the middle of a message they are replaced by blocks. The traces of adds that stated it, or were shown it
+        or those messages, go too. By ids, all goes: messages, memories, history;
         with a run_id what that run said, and the memories that no other run states. On SQLite the bytes are
         erased from file, log and free pages too. dry_run: only count.
 
@@ -241,6 +303,10 @@ def purged(store: Store, remove: Callable[[Connection], Removed], *, dry_run: bo
     if notice is not None:
         result["notice"] = notice
     return result
+
+
+def _trace_id(value: Any) -> str:
+    return checks.check_text(value, "trace_id").strip()
 
 
 def _unheard(_what: str, _done: int, _total: int) -> None:

@@ -130,6 +130,9 @@ def _mend_terms_and_keys(parts: Parts, found: Survey, progress: Progress) -> Non
         _mend_terms(store, one, one.message_terms, mending.texts_of_messages, mending.put_message_terms)
         if one.terms or one.message_terms or one.keys or one.low_counter or one.strays:
             _finish(parts, one)
+        if one.traces:
+            with store.write() as tx:
+                mending.drop_traces(tx, one)
     progress("owners mended", len(found.mendings), len(found.mendings))
     with store.write() as tx:
         if found.nobodys:

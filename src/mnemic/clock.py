@@ -9,7 +9,7 @@ import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime, timedelta, tzinfo
+from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 from functools import lru_cache
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -33,6 +33,7 @@ NEVER = 253_402_300_800_000_000
 # Epoch numbers from here on are read as milliseconds (as seconds they would lie after the year 5000).
 MILLISECONDS_FROM = 100_000_000_000
 
+OFFSET = re.compile(r"UTC([+-])(\d{2}):(\d{2})\Z")
 PARTIAL_DATE = re.compile(r"(\d{4})(?:-(\d{2})(?:-(\d{2}))?)?\Z")
 
 Precision = str  # "year", "month", "day" or "instant"
@@ -78,6 +79,20 @@ def zone(name: str | tzinfo | None) -> tzinfo:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, TypeError, OSError) as fault:
         raise ConfigError(f"timezone: {name!r} is not an IANA time zone such as 'Europe/Berlin'.") from fault
+
+
+def zone_name(tz: tzinfo) -> str:
+    """What `zone_named` finds a zone by: its IANA name, or "UTC+02:00" for an offset."""
+    return tz.key if isinstance(tz, ZoneInfo) and tz.key is not None else str(tz)
+
+
+def zone_named(name: str) -> tzinfo:
+    """The zone that `zone_name` gave this name. Raises `ConfigError` for an unknown one."""
+    offset = OFFSET.match(name)
+    if offset is None:
+        return zone(name)
+    minutes = 60 * int(offset[2]) + int(offset[3])
+    return timezone(timedelta(minutes=-minutes if offset[1] == "-" else minutes))
 
 
 def day_start(day: date, tz: tzinfo) -> Instant:

@@ -103,7 +103,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A request to a model, as sent, and its reply."""
+    """A request to a model, as sent, and its reply. known: the memories shown; facts: those to be decided on."""
 
     stage: str
     prompt: str
@@ -111,6 +111,8 @@ class Call:
     sent: tuple[ChatMessage, ...]
     raw: str
     usage: Usage
+    known: tuple[Known, ...] = ()
+    facts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,6 +328,7 @@ class Editor:
             FACTS,
             read_facts,
         )
+        call = replace(call, known=brief.known)
         made_with = verify.Provenances(f"{EXTRACTOR}:{task.mode}", prompt.id, call.model)
         categories = task.wishes.known_categories
         judged = await off_loop(
@@ -356,6 +359,7 @@ class Editor:
         prompt = load("reconcile")
         sent = briefing.reconciliation(prompt, [one.fact.text for one in facts], known, self._task.wishes)
         call, edits = await self._asked("decide", self._decider, prompt.id, sent, MEMORY, read_edits)
+        call = replace(call, known=known, facts=tuple(one.fact.text for one in facts))
         judged = await off_loop(lambda: reconcile.judge_edits(edits, facts, known, prompt.id, call.model))
         refused = [one for one in draft.judged if one.proposal is None]
         brief = replace(draft.brief, known=known)
@@ -380,7 +384,7 @@ class Editor:
             call, decided = await self._asked(
                 "decide", self._decider, prompt.id, sent, DECISIONS, read_decisions
             )
-            calls = (*calls, call)
+            calls = (*calls, replace(call, known=known, facts=tuple(texts)))
         judged = list(draft.judged)
         shown = {one.label: one for one in known}
         for at, i in enumerate(numbers):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from time import perf_counter
 from typing import Any
 from uuid import uuid4
@@ -30,6 +31,7 @@ from .store import changing, reading, replays
 from .store import history as changes
 from .store.database import Store
 from .store.schema import Place
+from .store.traces import kept_since
 from .transfers import Transfers
 
 
@@ -203,7 +205,9 @@ class Engine(Care, Transfers):
         def work(asked: answers.Asked, request: Request, space_id: int | None) -> shapes.WhyResult:
             from .ingest.reasons import why_not_kept
 
-            question = Question(wanted, request, least, asked.words, why_not_kept)
+            told = partial(why_not_kept, with_model=self._parts.llm is not None)
+            since = kept_since(request.now, self._parts.settings.trace_days)
+            question = Question(wanted, request, least, asked.words, told, since)
             return shapes.why_result(why(self._parts.store(), self._parts.indexes, question, space_id))
 
         return await self._ask(work, query, ids, filters, checks.check_page(top_k, limit), as_of, states)

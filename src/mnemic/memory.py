@@ -64,6 +64,8 @@ class Memory(Face):
     stats = _blocking(Engine.stats)
     purge = _blocking(Engine.purge)
     log = _blocking(Engine.log)
+    trace = _blocking(Engine.trace)
+    replay = _blocking(Engine.replay)
     check = _blocking(Engine.check)
     reembed = _blocking(Engine.reembed)
     reset = _blocking(Engine.reset)

@@ -435,6 +435,14 @@ class Stated:
 
 
 @dataclass(frozen=True, slots=True)
+class Fate:
+    """What became of words that a message holds and no memory states; `uid`: the memory that they went into."""
+
+    detail: str
+    uid: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class StoredMessage:
     """A message as handed out; `place` orders it among all messages of a scope.
 
@@ -524,11 +532,12 @@ class FaultKind(StrEnum):
     NO_VERSION = "memory_without_version"
     VERSIONS = "broken_versions"
     CHANGES = "broken_changes"
+    TRACE = "damaged_trace"
 
 
 # What can be made anew by the embedder only.
 VECTOR_FAULTS = frozenset({FaultKind.NO_VECTOR, FaultKind.WRONG_VECTOR})
-# Faults of rows that can be made anew from others. The rest lie in what was said, kept and done itself.
+# Faults of rows that can be made anew from others, or done without. The rest lie in what was said, kept and done.
 MENDABLE = frozenset(
     {
         FaultKind.TOKENISER,
@@ -538,6 +547,7 @@ MENDABLE = frozenset(
         FaultKind.KEY,
         FaultKind.COUNTER,
         FaultKind.STRAY,
+        FaultKind.TRACE,
     }
 )
 
@@ -556,7 +566,7 @@ class Mending:
     """What of an owner has to be made anew, by number.
 
     terms, vectors: of versions. message_terms: of messages. keys: of memories. low_counter: numbers were given
-    beyond it. strays: there are index rows of what is not there.
+    beyond it. strays: there are index rows of what is not there. traces: the ids of those that cannot be read.
     """
 
     tenant: str
@@ -567,6 +577,7 @@ class Mending:
     keys: tuple[int, ...] = ()
     low_counter: bool = False
     strays: bool = False
+    traces: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

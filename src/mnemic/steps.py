@@ -6,24 +6,29 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from .clock import iso
+from .clock import Instant, iso, zone_name
 from .ingest.propose import Proposed
-from .records import Outcome, Proposal, Rejected, Usage
+from .records import Message, Outcome, Proposal, Rejected, Usage
 
 if TYPE_CHECKING:
     from .adding import Request
-    from .editing import Committed
+    from .editing import Call, Committed
+    from .ingest.briefing import Known
+    from .ingest.verify import Judged
     from .shapes import UsageItem
 
 
 class SaidItem(TypedDict, total=False):
-    """A message, as a model was sent it (without words that were deleted); `number` in the call."""
+    """A message, as a model was sent it (without words that were deleted); `number` in the call, or the stored
+    message's `id`. `offset`: minutes east of UTC in which its time was told."""
 
     number: int
+    id: str
     role: str
     name: str | None
     content: str
     timestamp: str | None
+    offset: int
 
 
 class OfferedItem(TypedDict):
@@ -33,10 +38,11 @@ class OfferedItem(TypedDict):
     id: str
     memory: str
     version: int
+    since: str | None
 
 
-class CallItem(TypedDict):
-    """A request to a model and its reply, word for word."""
+class CallItem(TypedDict, total=False):
+    """A request to a model and its reply, word for word; the memories offered in it, and the facts asked about."""
 
     stage: str
     prompt: str
@@ -44,10 +50,13 @@ class CallItem(TypedDict):
     sent: list[dict[str, str]]
     raw: str
     usage: dict[str, Any]
+    offered: list[OfferedItem]
+    facts: list[str]
 
 
 class VerdictItem(TypedDict, total=False):
-    """A fact that was proposed, and what became of it: stored, unchanged, rejected, failed or superseded others."""
+    """A fact that was proposed, and what became of it: `verdict` is stored, unchanged, rejected or failed; of a
+    replay proposed or rejected."""
 
     text: str
     sources: list[int]
@@ -69,7 +78,11 @@ class VerdictItem(TypedDict, total=False):
 
 
 class TraceItem(TypedDict, total=False):
-    """Each step of an add."""
+    """Each step of an add.
+
+    observed_at, timezone: of messages that tell no time, or no zone. prompt: the call's own instructions.
+    for_agent: whether the assistant's own deeds were wanted. offered: the memories shown last.
+    """
 
     trace_id: str
     at: str | None
@@ -79,6 +92,10 @@ class TraceItem(TypedDict, total=False):
     agent_id: str
     app_id: str
     run_id: str
+    observed_at: str | None
+    timezone: str
+    for_agent: bool
+    prompt: str
     messages: list[SaidItem]
     context: list[SaidItem]
     offered: list[OfferedItem]
@@ -107,6 +124,39 @@ class Told:
     context: tuple[SaidItem, ...] = ()
     offered: tuple[OfferedItem, ...] = ()
     calls: tuple[CallItem, ...] = ()
+    timezone: str | None = None
+    for_agent: bool = False
+
+
+class DifferenceItem(TypedDict):
+    """A fact that one of two replies gave, or both gave differently: `change` is added, dropped or changed.
+
+    fields: what changed, each with its value `before` and `after`.
+    """
+
+    change: str
+    text: str
+    fields: dict[str, dict[str, Any]]
+
+
+class ReplayResult(TypedDict, total=False):
+    """What today's code makes of a trace's replies, or of another reply to the same messages.
+
+    answer: recorded, live or given. prompt, model: of the first request, `before` and `after`. same_request:
+    whether today's first request is, word for word, the one that was sent. before, after: the verdicts. calls: the
+    requests made now.
+    """
+
+    trace_id: str
+    answer: str
+    prompt: dict[str, str | None]
+    model: dict[str, str | None]
+    same_request: bool
+    before: list[VerdictItem]
+    after: list[VerdictItem]
+    differences: list[DifferenceItem]
+    calls: list[CallItem]
+    notice: str
 
 
 def of_proposals(
@@ -136,23 +186,9 @@ def of_draft(stored: Committed, extractor: str, mode: str) -> Told:
     entries: list[Entry] = []
     proposals = kept = 0
     for one in draft.judged:
-        item = VerdictItem(
-            text=one.fact.text,
-            sources=list(one.fact.sources or ()),
-            about=one.fact.about,
-            category=one.fact.category,
-            on=one.fact.on,
-            since=one.fact.since,
-            until=one.fact.until,
-            entities=[asdict(entity) for entity in one.fact.entities],
-            relations=[asdict(relation) for relation in one.fact.relations],
-            meets=_meets(one.proposal),
-        )
-        if one.remarks:
-            item["remarks"] = list(one.remarks)
+        item = verdict_on(one)
         if one.proposal is None:
-            rejected = _with(item, "rejected", one.reason)
-            entries.append(Entry(rejected if one.detail is None else {**rejected, "detail": one.detail}))
+            entries.append(Entry(item))
             continue
         if one.proposal.unreconciled:
             item["unreconciled"] = True
@@ -171,34 +207,76 @@ def of_draft(stored: Committed, extractor: str, mode: str) -> Told:
         entries=tuple(entries),
         stages=stages,
         messages=tuple(
-            SaidItem(
-                number=number,
-                role=message.role,
-                name=message.name,
-                content=message.content,
-                timestamp=iso(brief.observed_at if message.said_at is None else message.said_at),
-            )
+            _said(number, message, brief.observed_at)
             for number, message in zip(brief.numbers, brief.messages, strict=True)
         ),
         context=tuple(
-            SaidItem(role=one.role, name=one.name, content=one.content, timestamp=iso(one.said_at))
+            SaidItem(id=one.id, role=one.role, name=one.name, content=one.content, timestamp=iso(one.said_at))
             for one in brief.earlier
         ),
-        offered=tuple(
-            OfferedItem(label=one.label, id=one.uid, memory=one.text, version=one.version)
-            for one in brief.known
-        ),
-        calls=tuple(
-            CallItem(
-                stage=call.stage,
-                prompt=call.prompt,
-                model=call.model,
-                sent=[message.as_dict() for message in call.sent],
-                raw=call.raw,
-                usage=asdict(call.usage),
-            )
-            for call in draft.calls
-        ),
+        offered=tuple(map(_offered, brief.known)),
+        calls=tuple(map(call_item, draft.calls)),
+        timezone=zone_name(brief.tz),
+        for_agent=brief.for_agent,
+    )
+
+
+def verdict_on(judged: Judged) -> VerdictItem:
+    """What was decided on a fact: rejected with its reason, else a proposal that is yet to be stored."""
+    fact = judged.fact
+    item = VerdictItem(
+        text=fact.text,
+        sources=list(fact.sources or ()),
+        about=fact.about,
+        category=fact.category,
+        on=fact.on,
+        since=fact.since,
+        until=fact.until,
+        entities=[asdict(entity) for entity in fact.entities],
+        relations=[asdict(relation) for relation in fact.relations],
+        meets=_meets(judged.proposal),
+    )
+    if judged.remarks:
+        item["remarks"] = list(judged.remarks)
+    if judged.proposal is None:
+        item = _with(item, "rejected", judged.reason)
+        if judged.detail is not None:
+            item["detail"] = judged.detail
+    return item
+
+
+def call_item(call: Call) -> CallItem:
+    """A request and its reply."""
+    item = CallItem(
+        stage=call.stage,
+        prompt=call.prompt,
+        model=call.model,
+        sent=[message.as_dict() for message in call.sent],
+        raw=call.raw,
+        usage=asdict(call.usage),
+        offered=[_offered(one) for one in call.known],
+    )
+    if call.facts:
+        item["facts"] = list(call.facts)
+    return item
+
+
+def _said(number: int, message: Message, observed_at: Instant) -> SaidItem:
+    item = SaidItem(
+        number=number,
+        role=message.role,
+        name=message.name,
+        content=message.content,
+        timestamp=iso(observed_at if message.said_at is None else message.said_at),
+    )
+    if message.offset is not None:
+        item["offset"] = message.offset
+    return item
+
+
+def _offered(known: Known) -> OfferedItem:
+    return OfferedItem(
+        label=known.label, id=known.uid, memory=known.text, version=known.version, since=iso(known.since)
     )
 
 
@@ -207,13 +285,7 @@ def trace_item(request: Request, told: Told, outcomes: Sequence[Outcome], usage:
     said = told.messages
     if said is None:
         said = tuple(
-            SaidItem(
-                number=number,
-                role=message.role,
-                name=message.name,
-                content=message.content,
-                timestamp=iso(request.observed_at if message.said_at is None else message.said_at),
-            )
+            _said(number, message, request.observed_at)
             for number, message in zip(request.talk.numbers, request.talk.messages, strict=True)
         )
     item = TraceItem(
@@ -221,6 +293,7 @@ def trace_item(request: Request, told: Told, outcomes: Sequence[Outcome], usage:
         at=iso(request.act.at),
         mode=told.mode,
         extractor=told.extractor,
+        observed_at=iso(request.observed_at),
         messages=list(said),
         context=list(told.context),
         offered=list(told.offered),
@@ -228,6 +301,10 @@ def trace_item(request: Request, told: Told, outcomes: Sequence[Outcome], usage:
         verdicts=[_decided(entry, outcomes) for entry in told.entries],
         usage=usage,
     )
+    if told.timezone is not None:
+        item["timezone"], item["for_agent"] = told.timezone, told.for_agent
+    if request.prompt is not None:
+        item["prompt"] = request.prompt
     owner = request.owner
     ids = {
         "user_id": owner.user_id,

@@ -49,6 +49,7 @@ FAULTS = {
     "memory_without_version": "memories without any version",
     "broken_versions": "versions out of order, or that no change tells of",
     "broken_changes": "changes out of order, or of something that is not there",
+    "damaged_trace": "traces that cannot be read",
 }
 
 # What a terminal would obey rather than show: control characters, and marks that reverse the reading order.

@@ -5,15 +5,16 @@ The stages are data, in the order in which a memory passes them, so that a later
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from sqlalchemy import Connection
 
 from ..clock import Instant, iso
-from ..records import OwnerState, Stage, Stated, StoredMessage, Verdict
-from ..store import tracing
+from ..records import Fate, OwnerState, Stage, Stated, StoredMessage, Verdict
+from ..store import traces, tracing
 from ..store.database import Store
 from .answers import Words, score_details
 from .cache import IndexCache, on_snapshots
@@ -27,14 +28,16 @@ from .snapshot import Snapshot
 class Question:
     """What `why` is asked: the text expected, the search that should have found it, and its least score.
 
-    `not_kept` tells of a message why no memory states it.
+    `not_kept` tells what became of a message that no memory states, by the steps of its add where they are kept.
+    traced_since: the instant up to which steps are not kept any more.
     """
 
     expect: str
     request: Request
     threshold: float | None
     words: Words
-    not_kept: Callable[[StoredMessage, str], str]
+    not_kept: Callable[[StoredMessage, str, Mapping[str, Any] | None], Fate]
+    traced_since: Instant
 
 
 def why(store: Store, indexes: IndexCache, question: Question, space_id: int | None) -> Verdict:
@@ -47,7 +50,10 @@ def why(store: Store, indexes: IndexCache, question: Question, space_id: int | N
         stages = [_said(said, stated, question.expect)]
         if not said and not stated:
             return _ended(question, stages, None)
-        stages.append(_kept(said, stated, question))
+        fate = None if stated else _fate(tx, said, question)
+        if fate is not None and fate.uid is not None:
+            stated = tracing.versions_of(tx, scope, fate.uid)
+        stages.append(_kept(stated, fate))
         if not stated:
             return _ended(question, stages, None)
         believed = [one for one in stated if one.closed_at is None]
@@ -71,10 +77,26 @@ def _said(said: Sequence[StoredMessage], stated: Sequence[Stated], expect: str) 
     return Stage("said", False, f"no message and no memory under these ids holds {expect!r}")
 
 
-def _kept(said: Sequence[StoredMessage], stated: Sequence[Stated], question: Question) -> Stage:
-    if stated:
+def _fate(tx: Connection, said: Sequence[StoredMessage], question: Question) -> Fate:
+    """What became of the messages: of the latest that went into a memory, else of the latest whose steps are kept,
+    else of the first."""
+    scope, known = question.request.scope, None
+    for message in reversed(said):
+        steps = traces.steps_of(tx, scope, message.trace_id, question.traced_since)
+        if steps is not None:
+            fate = question.not_kept(message, question.expect, steps)
+            if fate.uid is not None:
+                return fate
+            known = known or fate
+    return known or question.not_kept(said[0], question.expect, None)
+
+
+def _kept(stated: Sequence[Stated], fate: Fate | None) -> Stage:
+    if fate is None:
         return Stage("kept", True, f"as memory {stated[0].uid}: {_short(stated[0].text)}")
-    return Stage("kept", False, question.not_kept(said[0], question.expect))
+    if fate.uid is not None and not stated:
+        return Stage("kept", False, f"{fate.detail}; which is not there any more")
+    return Stage("kept", bool(stated), fate.detail)
 
 
 def _believed(latest: Stated, believed: Sequence[Stated]) -> Stage:
@@ -100,7 +122,9 @@ def _ranked(
     placed = []
     for one in believed:
         snapshot = owner_ids.index(one.owner_id)
-        row = int(np.flatnonzero(ranking.evidence[snapshot].snapshot.version_no == one.version_no)[0])
+        held = ranking.evidence[snapshot].snapshot
+        # A version that was read again, as after a repeat, has a dead row as well.
+        row = int(np.flatnonzero((held.version_no == one.version_no) & held.live)[0])
         placed.append((explain(ranking, snapshot, row), one))
     seen, one = min(placed, key=lambda pair: (not pair[0].eligible, pair[0].rank))
     limit, least = question.request.limit, question.threshold

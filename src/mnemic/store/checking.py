@@ -31,7 +31,7 @@ from ..clock import Instant
 from ..records import Event, Fault, FaultKind, Kind, Mending, OwnerState, Space
 from ..text.pack import unpack
 from . import schema as s
-from . import tombstones
+from . import tombstones, traces
 from .schema import chunks
 from .sound import decoding
 from .versions import key_of, past_key
@@ -126,6 +126,7 @@ def examine(
         tuple(found.keys),
         low,
         strays,
+        _damaged_traces(tx, found),
     )
     return mending if mending != Mending(state.owner.tenant, state.id) else None
 
@@ -377,6 +378,17 @@ def _message_rows() -> Select[Any]:
         )
         .where(m.owner_id == bindparam("owner"))
     )
+
+
+def _damaged_traces(tx: Connection, found: _Found) -> tuple[str, ...]:
+    """The traces that cannot be read."""
+    lost = []
+    for trace_id, damaged in traces.damaged(tx, found.state.id):
+        found.count("traces")
+        if damaged:
+            lost.append(trace_id)
+            found.tally.add(FaultKind.TRACE, f"trace {trace_id}")
+    return tuple(lost)
 
 
 # --- rows that belong to nothing --------------------------------------------------------------------------

@@ -66,6 +66,13 @@ def _put(tx: Connection, mending: Mending, table: Table, parent: Table, rows: Ma
         insert_all(tx, table, [{"owner_id": mending.owner_id, number: no, **rows[no]} for no in there])
 
 
+def drop_traces(tx: Connection, mending: Mending) -> None:
+    """Remove the traces of an owner that cannot be read."""
+    t = s.trace.c
+    for some in chunks(mending.traces):
+        tx.execute(delete(s.trace).where(t.owner_id == mending.owner_id, t.trace_id.in_(some)))
+
+
 def finish(tx: Connection, mending: Mending, act: Act) -> None:
     """Mend an owner's keys, counter and stray index rows, and write the change that has indexes loaded anew."""
     owner_id = mending.owner_id

@@ -12,6 +12,7 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     Table,
+    and_,
     bindparam,
     delete,
     select,
@@ -22,7 +23,7 @@ from sqlalchemy import (
 from ..records import Act, Event
 from ..scope import ANYONE, Scope
 from ..text.terms import packed_terms
-from . import reading, tombstones
+from . import reading, replays, tombstones, traces
 from . import schema as s
 from .owners import Numbers, lock_owner, lock_owners
 from .schema import Place, chunks
@@ -52,7 +53,8 @@ class Removed(Counter[str]):
 
 
 def purge_memory(tx: Connection, tenant: str, place: Place, act: Act) -> Removed:
-    """Remove one memory with all its versions, and the words of messages that state it.
+    """Remove one memory with all its versions, and the words of messages that state it; and the steps and results
+    of calls that were about it, or were shown it or those messages.
 
     A message of which nothing else is left goes too; in any other, each of these characters is replaced. Other
     memories that rest on the same words lose them as their source.
@@ -114,9 +116,11 @@ def _remove_owners(tx: Connection, owners: Sequence[int], removed: Removed) -> N
 
 def _remove_memories(tx: Connection, owner_id: int, memory_nos: Sequence[int], removed: Removed) -> None:
     change, version, support = s.change.c, s.version.c, s.support.c
+    told: set[str] = set()
     for some in chunks(sorted(memory_nos)):
-        traces = select(change.trace_id).where(change.owner_id == owner_id, change.memory_no.in_(some))
-        for traced in chunks(sorted(set(tx.execute(traces).scalars()))):
+        told |= _told_of(tx, owner_id, some)
+        own = select(change.trace_id).where(change.owner_id == owner_id, change.memory_no.in_(some))
+        for traced in chunks(sorted(set(tx.execute(own).scalars()))):
             _remove_traced(tx, owner_id, traced, removed)
         spans = select(support.message_no, support.start, support.end).where(
             support.owner_id == owner_id, support.memory_no.in_(some)
@@ -134,7 +138,28 @@ def _remove_memories(tx: Connection, owner_id: int, memory_nos: Sequence[int], r
             removed.rows(tx, table, table.c.owner_id == owner_id, table.c.memory_no.in_(some))
         removed.rows(tx, s.memory, s.memory.c.owner_id == owner_id, s.memory.c.no.in_(some))
         _redact(tx, owner_id, stated, removed)
+    shown = [*traces.mentioning(tx, owner_id, told), *replays.mentioning(tx, owner_id, told)] if told else []
+    for traced in chunks(sorted(set(shown))):
+        _remove_traced(tx, owner_id, traced, removed)
     _remove_empty_episodes(tx, owner_id, removed)
+
+
+def _told_of(tx: Connection, owner_id: int, memory_nos: Sequence[int]) -> set[str]:
+    """By what the steps of other calls can be known to tell of some memories: their ids and texts, and the ids of
+    the messages that state them."""
+    m, v, support, said = s.memory.c, s.version.c, s.support.c, s.message.c
+    queries = (
+        select(m.uid).where(m.owner_id == owner_id, m.no.in_(memory_nos)),
+        select(v.text).where(v.owner_id == owner_id, v.memory_no.in_(memory_nos)),
+        select(said.uid)
+        .join_from(
+            s.support,
+            s.message,
+            and_(said.owner_id == support.owner_id, said.no == support.message_no),
+        )
+        .where(support.owner_id == owner_id, support.memory_no.in_(memory_nos)),
+    )
+    return {text for query in queries for text in tx.execute(query).scalars()}
 
 
 def _remove_traced(tx: Connection, owner_id: int, trace_ids: Sequence[str], removed: Removed) -> None:

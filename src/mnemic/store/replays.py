@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any, TypeVar
@@ -15,6 +15,7 @@ from ..clock import Instant
 from ..errors import KeyReuseError
 from ..records import Act, Owner
 from . import schema as s
+from . import traces
 from .owners import lock_owner, owner_number
 from .sound import decoding
 
@@ -86,6 +87,22 @@ def replayed_to(tx: Connection, who: Owner, call: Once | None, at: Instant) -> A
         return None
     owner_id = owner_number(tx, who)
     return None if owner_id is None else replayed(tx, owner_id, call, at)
+
+
+def mentioning(tx: Connection, owner_id: int, wanted: Collection[str]) -> list[str]:
+    """The trace ids of an owner's kept results that hold, in the steps of their call, one of some ids or texts."""
+    query = select(s.replay.c.trace_id, s.replay.c.result).where(s.replay.c.owner_id == owner_id)
+    return [trace_id for trace_id, result in tx.execute(query).all() if _tells_of(result, wanted)]
+
+
+def _tells_of(result: str, wanted: Collection[str]) -> bool:
+    """Whether a kept result has steps that hold one of some ids or texts; what cannot be read may hold any."""
+    if '"trace":' not in result:
+        return False
+    try:
+        return traces.mentions(json.loads(result).get("trace"), wanted)
+    except (ValueError, AttributeError, RecursionError):
+        return True
 
 
 def keep(tx: Connection, owner_id: int, call: Once | None, result: T, act: Act) -> T:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Connection, and_, select
+from sqlalchemy import ColumnElement, Connection, and_, select
 
 from ..records import Stated, StoredMessage
 from ..scope import Scope
@@ -24,6 +24,15 @@ def messages_holding(tx: Connection, scope: Scope, text: str) -> list[StoredMess
 
 def versions_holding(tx: Connection, scope: Scope, text: str) -> list[Stated]:
     """The versions of a scope's memories that hold a text, believed ones first, then the latest."""
+    return _versions(tx, scope, filter_sql.holds(s.version.c.text, text, tx.dialect.name))
+
+
+def versions_of(tx: Connection, scope: Scope, uid: str) -> list[Stated]:
+    """The versions of a memory of a scope, in the same order."""
+    return _versions(tx, scope, s.memory.c.uid == uid)
+
+
+def _versions(tx: Connection, scope: Scope, condition: ColumnElement[bool]) -> list[Stated]:
     v, c = s.version.c, s.change.c
     joined = (
         s.version.join(s.memory, and_(s.memory.c.owner_id == v.owner_id, s.memory.c.no == v.memory_no))
@@ -56,7 +65,7 @@ def versions_holding(tx: Connection, scope: Scope, text: str) -> list[Stated]:
         .where(
             v.owner_id.in_(owners_in(scope)),
             reading.sees(scope),
-            filter_sql.holds(v.text, text, tx.dialect.name),
+            condition,
         )
         .order_by(v.tx_to.is_not(None), v.tx_from.desc(), v.no.desc())
         .limit(AT_MOST)
