@@ -15,7 +15,7 @@ import numpy as np
 
 from .checks import canonical_json
 from .clock import Instant
-from .errors import LLMOutputError
+from .errors import EmbedderError, EmbedderMismatchError, LLMOutputError
 from .ingest import briefing, reconcile, verify
 from .ingest.ask import CUT_REASONS, Asked, complete_json
 from .ingest.briefing import Brief, Known, Wishes
@@ -54,6 +54,7 @@ from .records import (
     Proposal,
     Provenance,
     Rejected,
+    Space,
     Span,
     StoredMessage,
     Usage,
@@ -163,7 +164,7 @@ class _Vectors:
         if space.id != self.space_id:
             self.rows, self.failed, self.space_id = {}, {}, space.id
         new = [text for text in dict.fromkeys(texts) if text not in self.rows and text not in self.failed]
-        made = await self.parts.embeddings_in(space, new)
+        made = await self._made(space, new, alone=len(new) == len(set(texts)))
         self.embedded += len(new)
         for i, text in enumerate(new):
             row = None if made.rows is None else made.rows[i]
@@ -173,6 +174,17 @@ class _Vectors:
                 self.rows[text] = row
         failed = {i: self.failed[text] for i, text in enumerate(texts) if text in self.failed}
         return Embeddings(tuple(self.rows.get(text) for text in texts), space.id, failed)
+
+    async def _made(self, space: Space, texts: Sequence[str], *, alone: bool) -> Embeddings:
+        """New vectors. Where all of some texts fail, that is an outage; not beside others that have theirs."""
+        try:
+            return await self.parts.embeddings_in(space, texts)
+        except EmbedderMismatchError:
+            raise
+        except EmbedderError as fault:
+            if alone:
+                raise
+            return Embeddings((None,) * len(texts), space.id, dict.fromkeys(range(len(texts)), fault.message))
 
 
 class Editor:
