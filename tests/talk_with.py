@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from mnemic import Memory
 from mnemic.models.fakes import RecordedRequest, ScriptedServer
 
 _NEW = re.compile(r'\[(\d+)\] (?:(.+) )?\(([^()]*)\): (".*")')
@@ -128,3 +129,34 @@ def counted(requests: Sequence[RecordedRequest]) -> dict[str, int]:
         "tokens_in": sum(words),
         "embedded": sum(1 if isinstance(one, str) else len(one) for one in inputs),
     }
+
+
+# --- a memory, and what it has ----------------------------------------------------------------------------
+
+
+def kept(m: Memory, *texts: str, **more: Any) -> list[str]:
+    """Facts that the user has already; their ids."""
+    return [item["id"] for item in m.add(facts=list(texts), **{"user_id": "u1", **more})["results"]]
+
+
+def meeting(server: ScriptedServer, *told: tuple[str, dict[str, str]], **more: Any) -> None:
+    """Let the model reply with facts that meet memories, named by their texts."""
+
+    def reply(body: Any) -> str:
+        sent = read(body)
+        return facts(
+            *[
+                fact(text, meets={sent.label_of(memory): how for memory, how in met.items()}, **more)
+                for text, met in told
+            ]
+        )
+
+    server.enqueue(reply)
+
+
+def texts(m: Memory, **asked: Any) -> list[str]:
+    return sorted(item["memory"] for item in m.get_all(**{"user_id": "u1", **asked})["results"])
+
+
+def events(result: Any) -> list[tuple[str, str]]:
+    return [(item["event"], item["memory"]) for item in result["results"]]

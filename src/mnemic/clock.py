@@ -128,6 +128,20 @@ def parse_day(value: Any, tz: tzinfo, *, field: str) -> date:
     raise ValidationError(f"{field} must be a date string in YYYY-MM-DD format, not {type(value).__name__}.")
 
 
+def offset_of(value: Any) -> int | None:
+    """The minutes east of UTC in which a time was told; None where it tells none.
+
+    UTC itself tells none: it is how machines write times, wherever their users are.
+    """
+    if isinstance(value, str):
+        try:
+            value = datetime.fromisoformat(value.strip())
+        except ValueError:
+            return None
+    offset = value.utcoffset() if isinstance(value, datetime) else None
+    return None if not offset else int(offset / timedelta(minutes=1))
+
+
 def _day_of_moment(moment: datetime, tz: tzinfo, field: str) -> date:
     try:
         return moment.astimezone(tz).date() if moment.tzinfo else moment.date()

@@ -267,7 +267,7 @@ class Editor:
             messages=tuple(message for message, _ in told),
             numbers=tuple(number for _, number in told),
             observed_at=task.observed_at,
-            tz=task.common.tz,
+            tz=task.common.zone,
             for_agent=bool(task.owner.agent_id),
         )
 
@@ -275,13 +275,16 @@ class Editor:
         """The brief with the recent messages of its run and the memories near some texts; and how far the owner
         had come."""
         task = self._task
+        begun = min(task.observed_at if one.said_at is None else one.said_at for one in brief.messages)
 
         def look() -> tuple[tuple[StoredMessage, ...], bool]:
             with self._parts.store().read() as tx:
                 if owner_number(tx, task.owner) is None:
                     return (), False
-                since = task.observed_at - EARLIER_MICROSECONDS
-                found = reading.recent_messages(tx, task.owner, task.run, since=since, limit=EARLIER)
+                since = begun - EARLIER_MICROSECONDS
+                found = reading.recent_messages(
+                    tx, task.owner, task.run, since=since, until=begun, limit=EARLIER
+                )
             said = {message.content for message in brief.messages}
             return tuple(_unburied(one) for one in found if one.content not in said), True
 
@@ -387,7 +390,7 @@ class Editor:
         if known:
             prompt = load("decide")
             sent = briefing.decision(
-                prompt, [(text, task.observed_at) for text in texts], known, task.common.tz
+                prompt, [self._said(draft.judged[i]) for i in numbers], known, task.common.zone
             )
             call, decided = await self._asked(
                 "decide", self._decider, prompt.id, sent, DECISIONS, read_decisions
@@ -397,8 +400,14 @@ class Editor:
         shown = {one.label: one for one in known}
         for at, i in enumerate(numbers):
             judged[i] = verify.decided_again(judged[i], decided.get(at, ()), shown)
+        whole = tuple(verify.without_clashes(judged))
         brief = replace(draft.brief, known=known)
-        return replace(draft, brief=brief, judged=tuple(judged), seen=found.seen, calls=calls)
+        return replace(draft, brief=brief, judged=whole, seen=found.seen, calls=calls)
+
+    def _said(self, judged: Judged) -> tuple[str, Instant]:
+        """The text of a fact, and when it was said."""
+        said_at = judged.proposal.said_at if judged.proposal else None
+        return judged.fact.text, self._task.observed_at if said_at is None else said_at
 
     async def _asked(
         self,

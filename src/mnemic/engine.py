@@ -15,6 +15,7 @@ from uuid import uuid4
 from . import adding, checks, config, shapes
 from .bound import Filters
 from .care import Care
+from .clock import offset_of
 from .errors import ScopeError, ValidationError
 from .ingest import given
 from .ingest import messages as heard
@@ -110,7 +111,13 @@ class Engine(Care, Transfers):
             talk=heard.NOTHING if messages is None else heard.read_messages(messages, tz),
             facts=facts,
             infer=infer,
-            common=given.Common(checks.check_metadata(metadata), given.expiry(expiration_date, tz), told, tz),
+            common=given.Common(
+                checks.check_metadata(metadata),
+                given.expiry(expiration_date, tz),
+                told,
+                tz,
+                offset_of(timestamp),
+            ),
             told_at=told,
             act=act,
             once=once,

@@ -9,7 +9,7 @@ from datetime import tzinfo
 from typing import Any
 
 from ..checks import check_storable, check_text, shown
-from ..clock import parse_instant
+from ..clock import offset_of, parse_instant
 from ..errors import ValidationError
 from ..records import Message, Rejected
 
@@ -90,6 +90,7 @@ def _read(one: Any, number: int, tz: tzinfo) -> Message | Rejected:
         name=None if one.get("name") is None else check_text(one["name"], f"{field}.name"),
         parts=parts,
         said_at=None if said is None else parse_instant(said, tz, field=f"{field}.timestamp"),
+        offset=offset_of(said),
     )
 
 
