@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import timedelta, timezone
 from time import perf_counter
 from typing import Any
 
@@ -42,7 +41,7 @@ def is_procedural(memory_type: Any, owner: Owner) -> bool:
 class Request:
     """One add, its arguments checked.
 
-    told_at: the instant of the talk, where one was given. offset: minutes east of UTC in which that was told.
+    told_at: the instant of the talk, where one was given.
     seen: what the description of its images cost.
     """
 
@@ -53,7 +52,6 @@ class Request:
     infer: bool
     common: Common
     told_at: Instant | None
-    offset: int | None
     act: Act
     once: Once | None
     editing: str | None
@@ -148,7 +146,6 @@ async def _edited(parts: Parts, request: Request, buried: tuple[Buried, ...]) ->
         run=request.run,
         talk=request.talk,
         observed_at=request.observed_at,
-        tz=request.common.tz if request.offset is None else timezone(timedelta(minutes=request.offset)),
         common=request.common,
         buried=buried,
         act=request.act,

@@ -125,15 +125,6 @@ def parse_instant(value: Any, tz: tzinfo, *, field: str) -> Instant:
     return parse_when(value, tz, field=field).start
 
 
-def offset_of(value: Any) -> int | None:
-    """Minutes east of UTC that a time, already read by `parse_when`, was told with; None where it was not."""
-    moment = value
-    if isinstance(value, str) and not PARTIAL_DATE.match(value.strip()):
-        moment = datetime.fromisoformat(value.strip())
-    told = moment.utcoffset() if isinstance(moment, datetime) else None
-    return None if told is None else round(told.total_seconds() / 60)
-
-
 def parse_day(value: Any, tz: tzinfo, *, field: str) -> date:
     """Read a whole day: date, datetime (its day in `tz` if aware), or `YYYY-MM-DD`.
 
@@ -150,6 +141,20 @@ def parse_day(value: Any, tz: tzinfo, *, field: str) -> date:
             message = f"{field} must be a valid date in YYYY-MM-DD format, not {value[:80]!r}."
             raise ValidationError(message) from fault
     raise ValidationError(f"{field} must be a date string in YYYY-MM-DD format, not {type(value).__name__}.")
+
+
+def offset_of(value: Any) -> int | None:
+    """The minutes east of UTC in which a time was told; None where it tells none.
+
+    UTC itself tells none: it is how machines write times, wherever their users are.
+    """
+    if isinstance(value, str):
+        try:
+            value = datetime.fromisoformat(value.strip())
+        except ValueError:
+            return None
+    offset = value.utcoffset() if isinstance(value, datetime) else None
+    return None if not offset else int(offset / timedelta(minutes=1))
 
 
 def _day_of_moment(moment: datetime, tz: tzinfo, field: str) -> date:

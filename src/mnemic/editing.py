@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import tzinfo
 from time import perf_counter
 from typing import TypeVar
 
@@ -16,7 +15,7 @@ import numpy as np
 
 from .checks import canonical_json
 from .clock import Instant
-from .errors import LLMOutputError
+from .errors import EmbedderError, EmbedderMismatchError, LLMOutputError
 from .ingest import briefing, reconcile, verify
 from .ingest.ask import CUT_REASONS, Asked, complete_json
 from .ingest.briefing import Brief, Known, Wishes
@@ -55,6 +54,7 @@ from .records import (
     Proposal,
     Provenance,
     Rejected,
+    Space,
     Span,
     StoredMessage,
     Usage,
@@ -86,13 +86,12 @@ class Mode:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One add for a model to edit. tz: the zone of what is told without one."""
+    """One add for a model to edit."""
 
     owner: Owner
     run: str
     talk: Heard
     observed_at: Instant
-    tz: tzinfo
     common: Common
     buried: tuple[Buried, ...]
     act: Act
@@ -167,7 +166,7 @@ class _Vectors:
         if space.id != self.space_id:
             self.rows, self.failed, self.space_id = {}, {}, space.id
         new = [text for text in dict.fromkeys(texts) if text not in self.rows and text not in self.failed]
-        made = await self.parts.embeddings_in(space, new)
+        made = await self._made(space, new, alone=len(new) == len(set(texts)))
         self.embedded += len(new)
         for i, text in enumerate(new):
             row = None if made.rows is None else made.rows[i]
@@ -177,6 +176,17 @@ class _Vectors:
                 self.rows[text] = row
         failed = {i: self.failed[text] for i, text in enumerate(texts) if text in self.failed}
         return Embeddings(tuple(self.rows.get(text) for text in texts), space.id, failed)
+
+    async def _made(self, space: Space, texts: Sequence[str], *, alone: bool) -> Embeddings:
+        """New vectors. Where all of some texts fail, that is an outage; not beside others that have theirs."""
+        try:
+            return await self.parts.embeddings_in(space, texts)
+        except EmbedderMismatchError:
+            raise
+        except EmbedderError as fault:
+            if alone:
+                raise
+            return Embeddings((None,) * len(texts), space.id, dict.fromkeys(range(len(texts)), fault.message))
 
 
 class Editor:
@@ -259,7 +269,7 @@ class Editor:
             messages=tuple(message for message, _ in told),
             numbers=tuple(number for _, number in told),
             observed_at=task.observed_at,
-            tz=task.tz,
+            tz=task.common.zone,
             for_agent=bool(task.owner.agent_id),
         )
 
@@ -267,13 +277,16 @@ class Editor:
         """The brief with the recent messages of its run and the memories near some texts; and how far the owner
         had come."""
         task = self._task
+        begun = min(task.observed_at if one.said_at is None else one.said_at for one in brief.messages)
 
         def look() -> tuple[tuple[StoredMessage, ...], bool]:
             with self._parts.store().read() as tx:
                 if owner_number(tx, task.owner) is None:
                     return (), False
-                since = task.observed_at - EARLIER_MICROSECONDS
-                found = reading.recent_messages(tx, task.owner, task.run, since=since, limit=EARLIER)
+                since = begun - EARLIER_MICROSECONDS
+                found = reading.recent_messages(
+                    tx, task.owner, task.run, since=since, until=begun, limit=EARLIER
+                )
             said = {message.content for message in brief.messages}
             return tuple(_unburied(one) for one in found if one.content not in said), True
 
@@ -380,7 +393,9 @@ class Editor:
         calls = draft.calls
         if known:
             prompt = load("decide")
-            sent = briefing.decision(prompt, [(text, task.observed_at) for text in texts], known, task.tz)
+            sent = briefing.decision(
+                prompt, [self._said(draft.judged[i]) for i in numbers], known, task.common.zone
+            )
             call, decided = await self._asked(
                 "decide", self._decider, prompt.id, sent, DECISIONS, read_decisions
             )
@@ -389,8 +404,14 @@ class Editor:
         shown = {one.label: one for one in known}
         for at, i in enumerate(numbers):
             judged[i] = verify.decided_again(judged[i], decided.get(at, ()), shown)
+        whole = tuple(verify.without_clashes(judged))
         brief = replace(draft.brief, known=known)
-        return replace(draft, brief=brief, judged=tuple(judged), seen=found.seen, calls=calls)
+        return replace(draft, brief=brief, judged=whole, seen=found.seen, calls=calls)
+
+    def _said(self, judged: Judged) -> tuple[str, Instant]:
+        """The text of a fact, and when it was said."""
+        said_at = judged.proposal.said_at if judged.proposal else None
+        return judged.fact.text, self._task.observed_at if said_at is None else said_at
 
     async def _asked(
         self,

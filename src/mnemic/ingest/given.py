@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, tzinfo
+from datetime import date, timedelta, timezone, tzinfo
 from typing import Any
 
 from ..checks import canonical_json, check_categories, check_metadata, check_text, shown
@@ -31,12 +31,21 @@ FOREVER = date(9999, 12, 30)
 
 @dataclass(frozen=True, slots=True)
 class Common:
-    """What one add() says of all its memories: metadata, expiry, the instant of the talk, the user's zone."""
+    """What one add() says of all its memories: metadata, expiry, the instant of the talk, the user's zone.
+
+    offset: minutes east of UTC in which the instant of the talk was told, if it was.
+    """
 
     metadata: Mapping[str, Any] | None
     expires: tuple[str | None, Instant | None]
     timestamp: Instant | None
     tz: tzinfo
+    offset: int | None = None
+
+    @property
+    def zone(self) -> tzinfo:
+        """The zone in which the talk took place."""
+        return self.tz if self.offset is None else timezone(timedelta(minutes=self.offset))
 
 
 def expiry(value: Any, tz: tzinfo, field: str = "expiration_date") -> tuple[str | None, Instant | None]:

@@ -85,7 +85,6 @@ def judge(
     """
     ours = _own_words(prompt)
     seen: set[str] = set()
-    refined: set[str] = set()
     judged = []
     for fact in facts:
         one = _judged(fact, brief, heard, common, drawn_with, categories, ours, only_adds=only_adds)
@@ -94,16 +93,23 @@ def judge(
             one = Judged(one.fact, None, "said_twice")
         if one.proposal is not None:
             seen.add(form)
-            one = replace(one, proposal=_alone_in_refining(one.proposal, refined))
         judged.append(one)
-    return judged
+    return without_clashes(judged)
 
 
-def _alone_in_refining(proposal: Proposal, refined: set[str]) -> Proposal:
-    """The proposal, without refining what another of the same reply refines: one text would replace the other."""
-    kept = tuple(one for one in proposal.meets or () if one.how is not How.REFINES or one.uid not in refined)
-    refined.update(one.uid for one in kept if one.how is How.REFINES)
-    return replace(proposal, meets=kept)
+def without_clashes(judged: Sequence[Judged]) -> list[Judged]:
+    """The facts, without refining what one before refines or puts away: a text would replace what was just told, or
+    bring back what is gone. Such a fact is a memory of its own."""
+    taken: set[str] = set()
+    alone = []
+    for one in judged:
+        if one.proposal is not None:
+            meets = one.proposal.meets or ()
+            kept = tuple(met for met in meets if met.how is not How.REFINES or met.uid not in taken)
+            taken.update(met.uid for met in kept if met.how not in (How.REPEATS, How.KEEPS))
+            one = replace(one, proposal=replace(one.proposal, meets=kept))
+        alone.append(one)
+    return alone
 
 
 def meetings(

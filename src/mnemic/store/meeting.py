@@ -14,6 +14,7 @@ from sqlalchemy import Connection, bindparam, select
 from ..clock import Instant
 from ..errors import StoreError
 from ..records import Act, Embedded, Event, How, Outcome, OwnerState, Proposal
+from ..text.normal import live_key
 from . import schema as s
 from .owners import Numbers
 from .rows import Rows, change_row
@@ -22,7 +23,6 @@ from .versions import (
     OPEN,
     SET_KEY,
     end_version,
-    key_of,
     replace_claims,
     replace_version,
     retire_version,
@@ -79,11 +79,17 @@ def open_rows(tx: Connection, owner_id: int, proposals: Sequence[Proposal]) -> d
 
 
 def same_memory(proposal: Proposal, opened: Mapping[str, AnyRow]) -> tuple[How, AnyRow] | None:
-    """The memory that a proposal says again, or more fully; None where it is one of its own."""
+    """The memory that a proposal says again, or more fully; None where it is one of its own, as it is where others
+    superseded that meanwhile."""
     for one in proposal.meets or ():
-        if one.how in _SAME and one.uid in opened:
+        if one.how in _SAME and one.uid in opened and opened[one.uid].successor_no is None:
             return one.how, opened[one.uid]
     return None
+
+
+def key_of_refined(row: AnyRow, proposal: Proposal) -> str:
+    """The live key of a memory with the fuller text of a proposal."""
+    return live_key(proposal.content.text, proposal.content.event_date or row.event_date)
 
 
 def refine(
@@ -113,7 +119,7 @@ def refine(
         changed |= {"valid_from": validity.start, "valid_from_precision": validity.start_precision}
     owner_id = numbers.state.id
     if row.successor_no is None:
-        key = key_of(content.text, changed["event_date"], row.memory_no, None)
+        key = key_of_refined(row, proposal)
         tx.execute(SET_KEY, {"owner": owner_id, "memory": row.memory_no, "key": key})
     replace_claims(tx, owner_id, row.memory_no, proposal.claims)
     replace_version(tx, numbers, row, changed, embedded, Event.UPDATE, act)
@@ -195,7 +201,8 @@ def _change(
         end_version(tx, numbers, row, *_end_of(row, proposal, said_at), memory_no, act)
         return True
     own = tx.execute(OPEN, {"owner": numbers.state.id, "memory": memory_no}).first()
-    if own is not None and own.successor_no is None:
+    # Not so where the successor was said later too: it is a memory that was kept already.
+    if own is not None and own.successor_no is None and own.observed_at < row.observed_at:
         begun = row.observed_at if row.valid_from is None else row.valid_from
         at = begun if begun > said_at else row.observed_at
         end_version(tx, numbers, own, at, row.valid_from_precision, row.memory_no, act)
@@ -203,9 +210,13 @@ def _change(
 
 
 def _end_of(row: AnyRow, proposal: Proposal, said_at: Instant) -> tuple[Instant, str | None]:
-    """When a memory ends, and how exactly that was told: where what a proposal says begins, else when it was said."""
+    """When a memory ends, and how exactly that was told: where what a proposal says begins, else when it was said;
+    not later than it was to end anyway."""
     begun = row.observed_at if row.valid_from is None else row.valid_from
     validity = proposal.content.validity
+    end: tuple[Instant, str | None] = (max(said_at, begun + 1), None)
     if validity.start is not None and validity.start > begun:
-        return validity.start, validity.start_precision
-    return max(said_at, begun + 1), None
+        end = validity.start, validity.start_precision
+    if row.valid_to is not None and row.valid_to < end[0]:
+        return row.valid_to, row.valid_to_precision
+    return end

@@ -451,12 +451,13 @@ def messages(
 
 
 def recent_messages(
-    tx: Connection, owner: Owner, run_id: str, *, since: Instant, limit: int
+    tx: Connection, owner: Owner, run_id: str, *, since: Instant, until: Instant, limit: int
 ) -> list[StoredMessage]:
-    """The last messages of an owner's run that were said after an instant, in the order in which they came."""
+    """The last messages of an owner's run said after `since` and up to `until`, in the order in which they came."""
     m = s.message.c
     scope = Scope(owner.tenant, (Pattern(owner.user_id, owner.agent_id, owner.app_id, run_id),))
-    query = _messages_of(scope).where(m.said_at > since).order_by(m.owner_id.desc(), m.no.desc()).limit(limit)
+    then = and_(m.said_at > since, m.said_at <= until)
+    query = _messages_of(scope).where(then).order_by(m.owner_id.desc(), m.no.desc()).limit(limit)
     with decoding("a message"):
         found = [_stored_message(row) for row in tx.execute(query)]
     return _with_deletions(tx, found[::-1])

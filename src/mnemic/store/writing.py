@@ -162,9 +162,15 @@ def _take_in(
     same = None if found else meeting.same_memory(proposal, met)
     if same is not None and same[0] is How.REFINES:
         refined = same[1]
+        # Its words may be those of another memory once they have its day.
+        dated = meeting.key_of_refined(refined, proposal)
+        found = (live | live_memories(tx, owner_id, [dated])).get((proposal.kind, dated))
+        same = None if found else same
+    if same is not None and same[0] is How.REFINES:
         outcome = Outcome(refined.uid, proposal.content.text, Event.UPDATE, previous=refined.text)
         # Who says the same again in this call repeats it.
-        live[proposal.kind, key] = Live(refined.memory_no, refined.uid, proposal.content.text)
+        for one in (key, dated):
+            live[proposal.kind, one] = Live(refined.memory_no, refined.uid, proposal.content.text)
         return _Kept(proposal, embedded, outcome, refined.memory_no, refined)
     if same is not None:
         found = Live(same[1].memory_no, same[1].uid, same[1].text)

@@ -6,7 +6,7 @@ import base64
 import json
 import socket
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Literal, Self
@@ -66,9 +66,13 @@ class ChatReply:
     reasoning: str | None = None
 
 
+# A reply of the chat route; a mapping is the whole body, a function makes the text of the body of the request.
+ServerReply = str | ChatReply | Mapping[str, Any] | Callable[[Mapping[str, Any]], str]
+
+
 class ScriptedServer:
     """Serves `/v1/embeddings` (vectors of a HashEmbedder) and `/v1/chat/completions` (replies in order; a mapping
-    is sent as the whole body).
+    is sent as the whole body, a function makes the text of the request's body).
 
         with ScriptedServer(replies=['{"facts": []}']) as server:
             Memory(embedder=EmbedderConfig("openai", model="any", base_url=server.base_url))
@@ -80,7 +84,7 @@ class ScriptedServer:
 
     def __init__(
         self,
-        replies: Iterable[str | ChatReply | Mapping[str, Any]] = (),
+        replies: Iterable[ServerReply] = (),
         *,
         dims: int = 64,
         faults: ServerFaults | None = None,
@@ -89,7 +93,7 @@ class ScriptedServer:
         self.requests: list[RecordedRequest] = []
         self.peak = 0
         self._busy = 0
-        self._replies: list[str | ChatReply | Mapping[str, Any]] = list(replies)
+        self._replies: list[ServerReply] = list(replies)
         self._embedder = HashEmbedder(dims)
         self._lock = threading.Lock()
         self._stopping = threading.Event()
@@ -118,7 +122,7 @@ class ScriptedServer:
             raise RuntimeError("The server is not running: use it in a with statement.")
         return f"http://127.0.0.1:{self._http.server_port}/v1"
 
-    def enqueue(self, *replies: str | ChatReply | Mapping[str, Any]) -> None:
+    def enqueue(self, *replies: ServerReply) -> None:
         """Add chat replies to the end of the script."""
         with self._lock:
             self._replies.extend(replies)
@@ -189,7 +193,8 @@ class ScriptedServer:
             scripted = self._replies.pop(0)
         if isinstance(scripted, Mapping):
             return 200, scripted
-        reply = ChatReply(scripted) if isinstance(scripted, str) else scripted
+        text = scripted(body) if callable(scripted) else scripted
+        reply = ChatReply(text) if isinstance(text, str) else text
         if faults.cut and reply.text is not None:
             reply = replace(reply, text=reply.text[: len(reply.text) // 2], finish_reason="length")
         asked = sum(len(str(message.get("content")).split()) for message in body.get("messages", []))
