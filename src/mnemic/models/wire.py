@@ -141,9 +141,7 @@ class _GuardedBackend(httpcore2.AnyIOBackend):
         """A connection to the first permitted address of a host that takes one."""
         permitted = [address for address in await _addresses(host, port) if self._permits(address, port)]
         if not permitted:
-            raise NotFetchableError(
-                f"{host}:{port} is no public web server, ports 80 and 443 being those of one"
-            )
+            raise NotFetchableError(f"{host}:{port} is no public web server at port 80 or 443")
         fault: Exception | None = None
         for address in permitted:
             try:

@@ -11,10 +11,11 @@ import re
 import unicodedata
 from functools import cache
 
-# Each rule: words of which a text must hold one to be looked at, and what it is then looked at for. Texts are
-# compared case-folded, in compatibility form (so `：` is `:`), and without characters that cannot be seen. A gap
-# stays within a sentence and is short, so that no text takes long.
+# Each rule: words of which a text must hold one to be looked at, and what is then looked for in it. Texts are compared
+# case-folded and without characters that cannot be seen. What stands between the words of a rule is short and ends
+# with the sentence, so that no text takes long and what stands side by side adds up to nothing.
 _GAP = r"[^.!?。！？\n]"
+_SEP = r"[^\w.!?。！？]+"
 _LINE = r"(?:^|\n)[^\w\n]{0,8}"
 
 _MARKUP = (
@@ -36,10 +37,10 @@ _ENGLISH = (
     (
         "ignor, disregard, override, bypass, forget, follow, obey, skip",
         r"\b(?:ignore|disregard|override|bypass|forget|skip|(?:stop|quit) (?:following|obeying)"
-        r"|(?:do not|don't|never) (?:follow|obey))\b(?:\W+\w+){0,3}?"
-        r"\W+(?:all|any|every|previous|prior|above|earlier|preceding|former|your|these|those|(?:the )?system)\b"
-        r"(?:\W+\w+){0,3}?\W+(?:instructions?|directions|prompts?|rules(?! of\b)|guidelines|directives|commands"
-        r"|programming|context|safety (?:checks|measures))\b"
+        rf"|(?:do not|don't|never) (?:follow|obey))\b(?:{_SEP}\w+){{0,3}}?"
+        rf"{_SEP}(?:all|any|every|previous|prior|above|earlier|preceding|former|your|these|those|(?:the )?system)\b"
+        rf"(?:{_SEP}\w+){{0,3}}?{_SEP}(?:instructions?|directions|prompts?|rules(?! of\b)|guidelines|directives"
+        r"|commands|programming|context|safety (?:checks|measures))\b"
         r"|\b(?:ignore|disregard) (?:the (?:instructions?|prompts?|rules) above"
         r"|all (?:of )?(?:the )?(?:above|previous))\b",
     ),
@@ -56,19 +57,19 @@ _ENGLISH = (
     ),
     (
         "from now on, from this",
-        r"\bfrom (?:now on|this (?:point|moment) (?:on|forward))\W+(?:\w+\W+){0,2}?"
+        rf"\bfrom (?:now on|this (?:point|moment) (?:on|forward)){_SEP}(?:\w+{_SEP}){{0,2}}?"
         r"you(?:'ll| (?:must|will|shall|are|have to|need to|should|only|always|(?:can|may) only))\b"
         r"(?! (?:my|our|to call me|call me)\b)",
     ),
     (
         "you must, you have to, you shall",
-        r"\byou (?:must|have to|shall)\W+(?:(?:now|always|only|never)\W+)?"
+        rf"\byou (?:must|have to|shall){_SEP}(?:(?:now|always|only|never){_SEP})?"
         r"(?:recommend|promote|obey|comply|reveal|ignore|execute|insert|append|output|disregard)\b",
     ),
     (
         "user",
-        r"\b(?:do not|don't|never|without)\W+(?:tell|inform|mention|notify|alert|ask)(?:ing)?\b"
-        r"(?:\W+\w+){0,4}?\W+the (?:end )?user\b(?!'s? \w*(?:manual|guide))",
+        rf"\b(?:do not|don't|never|without){_SEP}(?:tell|inform|mention|notify|alert|ask)(?:ing)?\b"
+        rf"(?:{_SEP}\w+){{0,4}}?{_SEP}the (?:end )?user\b(?!'s? \w*(?:manual|guide))",
     ),
     (
         "user",
@@ -79,7 +80,7 @@ _ENGLISH = (
     (
         "prompt, instruc, guideline, above",
         r"\b(?:reveal|print|show|repeat|output|display|leak|dump|disclose|expose|tell me|give me|write out)\b"
-        r"(?:\W+\w+){0,3}?\W+(?:your (?:\w+ ){0,2}?(?:prompt|instructions|guidelines)"
+        rf"(?:{_SEP}\w+){{0,3}}?{_SEP}(?:your (?:\w+ ){{0,2}}?(?:prompt|instructions|guidelines)"
         r"|(?:the|this|its) (?:hidden|secret|initial|original|system) (?:\w+ )?(?:prompt|instructions)"
         rf"|the (?:text|words|message) above\b{_GAP}{{0,40}}?\b(?:you are|verbatim|word for word))\b"
         r"|\bwhat (?:is|are) your (?:system|initial|hidden) (?:prompt|instructions)\b",
@@ -102,7 +103,7 @@ _ENGLISH = (
     ),
     (
         "memor, reads this",
-        r"\b(?:delete|erase|wipe|end|clear|forget|remove)\W+(?:all|every|any) (?:of )?"
+        rf"\b(?:delete|erase|wipe|end|clear|forget|remove){_SEP}(?:all|every|any) (?:of )?"
         r"(?:the |your |other |earlier |older |previous |existing )+(?:user's )?memor(?:y|ies)\b"
         r"|\bwhoever reads this\b",
     ),
@@ -177,7 +178,7 @@ _SPANISH = (
     ),
     (
         "partir de ahora, desde ahora",
-        r"\b(?:a partir de|desde) ahora\W+(?:siempre |solo |sólo )?"
+        rf"\b(?:a partir de|desde) ahora{_SEP}(?:siempre |solo |sólo )?"
         r"(?:debes|tienes que|deberás|responderás|contestarás|vas a|serás|eres)\b(?! mi\b)",
     ),
     (
@@ -248,7 +249,7 @@ _RUSSIAN = (
     ),
     (
         "этого момента, отныне, впредь",
-        r"\b(?:с этого момента|отныне|впредь)\W+(?:ты|вы)\W+"
+        rf"\b(?:с этого момента|отныне|впредь){_SEP}(?:ты|вы){_SEP}"
         r"(?:долж(?:ен|на|ны)|обязан\w*|будешь|будете|всегда|только)\b",
     ),
     (
