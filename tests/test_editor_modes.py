@@ -257,7 +257,9 @@ def test_a_trace_tells_every_step(m: Memory, server: ScriptedServer) -> None:
     assert [(one["number"], one["role"], one["name"], one["content"]) for one in trace["messages"]] == [
         (0, "user", "Ann", "Turku 住 🦊")
     ]
-    assert trace["offered"] == [{"label": "m1", "id": old, "memory": "Lives in Oslo 住", "version": 1}]
+    assert trace["offered"] == [
+        {"label": "m1", "id": old, "memory": "Lives in Oslo 住", "version": 1, "since": None}
+    ]
     [call] = trace["calls"]
     assert (call["stage"], call["prompt"].partition("/")[0]) == ("extract", "extract")
     assert call["sent"] == chats(server)[0].body["messages"]

@@ -11,7 +11,7 @@ from typing import Any
 from . import shapes, steps
 from .checks import shown
 from .clock import Instant
-from .config import Config
+from .config import Config, Editing
 from .errors import ConfigError, ValidationError
 from .ingest import propose
 from .ingest.briefing import Wishes
@@ -150,7 +150,7 @@ async def _edited(parts: Parts, request: Request, buried: tuple[Buried, ...]) ->
         buried=buried,
         act=request.act,
         once=request.once,
-        mode=settings.mode if request.editing is None else request.editing,
+        mode=settings.mode if request.editing is None else Editing(request.editing),
         wishes=wishes(settings, None if request.procedural else request.prompt),
     )
 

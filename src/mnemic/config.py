@@ -10,6 +10,7 @@ import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,15 @@ FOREIGN_KEYS = {
     "graph_store": "relations are kept in mnemic's own store, so leave graph_store out",
     "history_db_path": "the history is kept in mnemic's own store, so name that with `store` instead",
 }
+
+
+class Editing(StrEnum):
+    """How new facts meet old ones: as changes, corrections, refinements, repeats and ends; only beside them; or by
+    mem0 1.x's second step."""
+
+    SUPERSEDE = "supersede"
+    APPEND = "append"
+    RECONCILE = "reconcile"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,17 +74,15 @@ class Config:
     sources: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def mode(self) -> str:
+    def mode(self) -> Editing:
         """The way of editing in force: mem0's classic one where its settings were given."""
         if self.editing is not None:
-            return self.editing
+            return Editing(self.editing)
         classic = self.custom_fact_extraction_prompt or self.custom_update_memory_prompt
-        return "reconcile" if classic else "supersede"
+        return Editing.RECONCILE if classic else Editing.SUPERSEDE
 
 
-# How new facts meet old ones: as changes, corrections, refinements, repeats and ends; only beside them; or by
-# mem0 1.x's second step.
-EDITING = ("supersede", "append", "reconcile")
+EDITING = tuple(Editing)
 MODELS = ("embedder", "llm", "decide_llm", "vision_llm")
 KEYS = tuple(f.name for f in fields(Config) if f.name != "sources")
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from .checks import canonical_json
 from .clock import Instant
+from .config import Editing
 from .errors import EmbedderError, EmbedderMismatchError, LLMOutputError
 from .ingest import briefing, reconcile, verify
 from .ingest.ask import CUT_REASONS, Asked, complete_json
@@ -75,15 +76,6 @@ TRIES = 5
 EXTRACTOR = "llm"
 
 
-class Mode:
-    """How new facts meet old ones."""
-
-    SUPERSEDE = "supersede"
-    APPEND = "append"
-    RECONCILE = "reconcile"
-    ALL = (SUPERSEDE, APPEND, RECONCILE)
-
-
 @dataclass(frozen=True, slots=True)
 class Task:
     """One add for a model to edit."""
@@ -96,7 +88,7 @@ class Task:
     buried: tuple[Buried, ...]
     act: Act
     once: Once | None
-    mode: str
+    mode: Editing
     wishes: Wishes
 
 
@@ -330,7 +322,7 @@ class Editor:
     async def _drafted(self, brief: Brief) -> Draft:
         """Ask for facts, and judge them."""
         task = self._task
-        classic = task.mode == Mode.RECONCILE
+        classic = task.mode == Editing.RECONCILE
         brief, seen = await self._informed(brief, () if classic else parts_of(brief))
         prompt = load("extract")
         call, facts = await self._asked(
@@ -353,11 +345,11 @@ class Editor:
                 made_with,
                 categories,
                 prompt,
-                only_adds=task.mode == Mode.APPEND,
+                only_adds=task.mode == Editing.APPEND,
             )
         )
         drawn = tuple(judged)
-        draft = Draft(brief, drawn, drawn, None if task.mode == Mode.APPEND else seen, (call,))
+        draft = Draft(brief, drawn, drawn, None if task.mode == Editing.APPEND else seen, (call,))
         return await self._reconciled(draft) if classic else draft
 
     async def _reconciled(self, draft: Draft) -> Draft:
@@ -366,7 +358,7 @@ class Editor:
         if not facts:
             return draft
         found = await self._related([one.fact.text for one in facts])
-        known = _labelled(found.items, Mode.RECONCILE)
+        known = _labelled(found.items, Editing.RECONCILE)
         if not known:
             return replace(draft, seen=found.seen)
         prompt = load("reconcile")
@@ -383,7 +375,7 @@ class Editor:
     async def _decided_again(self, draft: Draft, stale: frozenset[int]) -> Draft:
         """Decide once more how some facts, by number, meet what there is by now."""
         task = self._task
-        if task.mode == Mode.RECONCILE:
+        if task.mode == Editing.RECONCILE:
             return await self._reconciled(replace(draft, judged=draft.facts))
         numbers = sorted(stale)
         texts = [draft.judged[i].fact.text for i in numbers]
@@ -518,11 +510,11 @@ def _unburied(message: StoredMessage) -> StoredMessage:
     return replace(message, content=tombstones.masked(message.content, message.deleted_spans))
 
 
-def _labelled(items: Sequence[Item], mode: str) -> tuple[Known, ...]:
+def _labelled(items: Sequence[Item], mode: Editing) -> tuple[Known, ...]:
     """Memories with the labels by which a model names them; mem0's are numbers from 0."""
     return tuple(
         Known(
-            label=str(i) if mode == Mode.RECONCILE else f"m{i + 1}",
+            label=str(i) if mode == Editing.RECONCILE else f"m{i + 1}",
             uid=item.id,
             no=item.place[2],
             version=item.version,

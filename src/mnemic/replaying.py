@@ -15,7 +15,8 @@ from . import steps
 from .adding import wishes
 from .checks import shown
 from .clock import parse_instant, zone_named
-from .editing import EXTRACTOR, Call, Mode
+from .config import Editing
+from .editing import EXTRACTOR, Call
 from .errors import ConfigError, ValidationError
 from .ingest import briefing, reconcile, verify
 from .ingest.ask import complete_json
@@ -100,7 +101,7 @@ class _Recorded:
         self.kept = kept
         self.first: CallItem = kept["calls"][0]
         self.prompt: str = self.first["prompt"]
-        self.mode = kept.get("mode") or Mode.SUPERSEDE
+        self.mode = Editing(kept.get("mode") or Editing.SUPERSEDE)
         self.tz = zone_named(kept.get("timezone", "UTC"))
         messages = [self._message(one) for one in kept["messages"]]
         self.brief = Brief(
@@ -220,7 +221,7 @@ class _Again:
         decided = told.decided
         if decided is None:
             return judged
-        if told.mode == Mode.RECONCILE:
+        if told.mode == Editing.RECONCILE:
             return await self._reconciled(judged, decided)
         if self.answer != RECORDED:
             self.notice = NO_DECISION
@@ -244,7 +245,7 @@ class _Again:
             verify.Provenances(f"{EXTRACTOR}:{told.mode}", self.prompt.id, self.model or ""),
             self.wishes.known_categories,
             self.prompt,
-            only_adds=told.mode == Mode.APPEND,
+            only_adds=told.mode == Editing.APPEND,
         )
 
     async def _reconciled(self, judged: Sequence[Judged], decided: CallItem) -> list[Judged]:

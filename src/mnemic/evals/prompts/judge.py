@@ -3,7 +3,7 @@
 Where that page leaves a choice, here is how it is read:
 
 - A fact marked `forgets` (retired because the user asked for that) or `contradicts` (the classic editor's DELETE)
-  is one marked `ends`.
+  is one marked `ends`; one marked `keeps` (its NONE) is one marked `repeats`.
 - "No fact at all" for an entry that repeats: none that holds the entry's words.
 - "No fact is kept" for an entry that ends: none that adds a memory, whatever it says.
 - A fact that code found to be kept already adds no memory either, so it counts as marked `repeats`.
@@ -22,7 +22,7 @@ from .dates import dates_in
 
 # What adds no memory, and what gives a memory a successor.
 ADDS_NONE = frozenset({"repeats", "ends"})
-ENDING = frozenset({"ends", "forgets", "contradicts"})
+READ_AS = {"forgets": "ends", "contradicts": "ends", "keeps": "repeats"}
 SUCCEEDS = frozenset({"changes", "corrects"})
 
 
@@ -51,8 +51,8 @@ class Drawn:
 
     @property
     def marks(self) -> frozenset[Meets]:
-        """How it meets memories, all that ends them read as `ends`."""
-        return frozenset(Meets(one.memory, "ends" if one.how in ENDING else one.how) for one in self.meets)
+        """How it meets memories, in the words of the cases."""
+        return frozenset(Meets(one.memory, READ_AS.get(one.how, one.how)) for one in self.meets)
 
     @property
     def adds(self) -> bool:
