@@ -67,7 +67,7 @@ def test_every_step_is_told(edited: Edited) -> None:
             fact("Praised the user", 2, about="user"),
         ),
     )
-    m.add("I live in Oslo.", user_id="ann", run_id="r1")
+    m.add("I live in Oslo.", user_id="ann", run_id="r1", timestamp="2024-05-01")
     [old] = m.get_all(user_id="ann")["results"]
     said = [
         {"role": "system", "content": "You are Pip."},
@@ -110,7 +110,7 @@ def test_every_step_is_told(edited: Edited) -> None:
         None,
     )
     assert told["usage"]["llm_calls"] == 1
-    assert m.messages(user_id="ann", limit=9)["results"][0]["trace_id"] == added["trace_id"]
+    assert m.messages(user_id="ann", limit=9)["results"][-1]["trace_id"] == added["trace_id"]
 
 
 def test_it_is_kept_without_being_asked_for_with_a_model_only(
@@ -206,24 +206,18 @@ def test_none_is_kept_for_no_days(edited: Edited, store: str) -> None:
 
 
 def shown_to_others(m: Memory, llm: ScriptedLLM) -> str:
-    """Adds whose steps quote a memory: its own, one that was shown it, one that was shown its message, one that
-    was sent the same call again; and one with nothing of it. The memory's id."""
+    """Adds whose steps quote a memory: its own, two that were shown it, the second of which was also shown its
+    message; after one that knows nothing of it. The memory's id."""
     llm.enqueue(
+        reply(fact("Plays chess")),
         reply(fact(f"Keeps the key {TOKEN} under the pot"), fact("Likes jazz")),
         reply(fact("Keeps the spare key at Bo's"), fact(f"quotes {TOKEN} with no right", 7)),
         reply(fact("Has a cat")),
-        reply(fact("Plays chess")),
     )
+    m.add("国际象棋", user_id="ann", run_id="r3", idempotency_key="k0", trace=True)
     uid = m.add(SAID, user_id="ann", run_id="r1", idempotency_key="k1", trace=True)["results"][0]["id"]
-    m.add(
-        f"The key pot {TOKEN[:4]}? The spare is at Bo's.",
-        user_id="ann",
-        run_id="r2",
-        idempotency_key="k2",
-        trace=True,
-    )
+    m.add("The spare key is at Bo's.", user_id="ann", run_id="r2", idempotency_key="k2", trace=True)
     m.add("Миша is my cat", user_id="ann", run_id="r1", idempotency_key="k3", trace=True)
-    m.add("国际象棋", user_id="ann", run_id="r3", idempotency_key="k4", trace=True)
     return uid
 
 
@@ -238,7 +232,7 @@ def test_a_purged_memory_takes_every_trace_with_it_that_quotes_it(edited: Edited
     quoting = [
         i for i, steps in enumerate(kept_steps(store)) if TOKEN in json.dumps(steps, ensure_ascii=False)
     ]
-    assert quoting == [0, 1, 2]
+    assert quoting == [1, 2, 3]
     gone = [data for i, data in enumerate(blobs(store)) if i in quoting]
     removed = m.purge(uid)["removed"]
     assert (removed["trace"], removed["replay"]) == (3, 3)
@@ -252,11 +246,26 @@ def test_a_purged_memory_takes_every_trace_with_it_that_quotes_it(edited: Edited
             assert not any(data in held for data in gone)
 
 
+def test_so_does_one_that_quotes_only_a_message_that_states_it(edited: Edited, store: str) -> None:
+    changed = fact("Keeps no key any more", meets=[{"memory": "m1", "how": "changes"}])
+    m, _ = edited(
+        reply(fact(f"Keeps the key {TOKEN} under the pot")), reply(changed), reply(fact("Has a cat"))
+    )
+    uid = m.add(SAID, user_id="ann", run_id="r1")["results"][0]["id"]
+    m.add("No key any more.", user_id="ann", run_id="r2")
+    traced = m.add("Миша is my cat", user_id="ann", run_id="r1")["trace_id"]
+    told = m.trace(traced)
+    assert [one["content"] for one in told["context"]] == [SAID]
+    assert uid not in json.dumps(told)
+    m.purge(uid)
+    assert kept_steps(store) == []
+
+
 def test_what_is_left_is_still_told_and_added_once(edited: Edited, store: str) -> None:
     m, llm = edited()
     uid = shown_to_others(m, llm)
     m.purge(uid)
-    again = m.add("国际象棋", user_id="ann", run_id="r3", idempotency_key="k4", trace=True)
+    again = m.add("国际象棋", user_id="ann", run_id="r3", idempotency_key="k0", trace=True)
     assert m.trace(again["trace_id"])["verdicts"] == again["trace"]["verdicts"]
     assert len(llm.requests) == 4
 

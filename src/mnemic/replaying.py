@@ -275,12 +275,13 @@ class _Again:
         meets = read_reply(decided["raw"], read_decisions)
         known = {one.label: one for one in self._told.known_to(decided)}
         number_of = {text: number for number, text in reversed(list(enumerate(decided.get("facts", []))))}
-        return [
+        again = [
             verify.decided_again(one, meets.get(number_of[one.fact.text], ()), known)
             if one.proposal is not None and one.fact.text in number_of
             else one
             for one in judged
         ]
+        return verify.without_clashes(again)
 
     async def _asked(
         self,
