@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import shapes, steps
 from .checks import shown
@@ -14,7 +14,6 @@ from .clock import Instant
 from .config import Config, Editing
 from .errors import ConfigError, ValidationError
 from .ingest import propose
-from .ingest.briefing import Wishes
 from .ingest.commit import Answered, commit, embedded_batch
 from .ingest.given import Common
 from .ingest.messages import Heard
@@ -22,6 +21,9 @@ from .ingest.propose import Proposed
 from .parts import Parts, off_loop, on_loop
 from .records import Act, Batch, Buried, Outcome, Owner, Rejected, Usage
 from .store.replays import Once
+
+if TYPE_CHECKING:
+    from .ingest.briefing import Wishes
 
 PROCEDURE = "procedural_memory"
 
@@ -165,6 +167,8 @@ async def _edited(parts: Parts, request: Request, buried: tuple[Buried, ...]) ->
 
 def wishes(settings: Config, prompt: str | None) -> Wishes:
     """What the configuration asks of extraction; a call's own `prompt` comes before it."""
+    from .ingest.briefing import Wishes
+
     return Wishes(
         instructions=settings.custom_instructions if prompt is None else prompt,
         body=settings.custom_fact_extraction_prompt,
