@@ -22,7 +22,7 @@ pytestmark = pytest.mark.timeout(300)
 COMMON = """
 import json, os, random, signal, sys, threading, time
 from mnemic import Memory
-from mnemic.models.fakes import HashEmbedder
+from mnemic.models.fakes import HashEmbedder, ScriptedLLM
 from mnemic.store import sqlite
 from mnemic.store.fakes import DiskFault, FaultyDisk
 
@@ -138,6 +138,10 @@ EVERY_STEP = (
     COMMON
     + """
 facts = [f"fact {i}" for i in range(3)]
+def editor():
+    met = [("kept no more", "m1", "changes"), ("more than that", "m2", "refines")]
+    drawn = [{"text": t, "source": [0], "meets": [{"memory": m, "how": h}]} for t, m, h in met]
+    return Memory(path, embedder=HashEmbedder(), llm=ScriptedLLM([{"facts": drawn}]))
 with opened() as m:
     ids = [item["id"] for item in m.add(facts=["kept", "changed", "gone"], user_id="u1")["results"]]
     m.delete(ids[2])
@@ -148,6 +152,7 @@ calls = {
     "delete": lambda m: m.delete(ids[1]),
     "restore": lambda m: m.restore(ids[2]),
     "delete_all": lambda m: m.delete_all(user_id="u1"),
+    "edit": lambda m: editor().add("kept is changed", user_id="u1"),
 }
 fresh = path + ".fresh"
 if kind == "opening":
@@ -188,7 +193,7 @@ while True:
 )
 
 
-@pytest.mark.parametrize("kind", ["opening", "add", "update", "delete", "restore", "delete_all"])
+@pytest.mark.parametrize("kind", ["opening", "add", "update", "delete", "restore", "delete_all", "edit"])
 def test_a_kill_before_any_step_of_a_write_leaves_nothing_of_it(
     store_path: Path, run_python: RunPython, kind: str
 ) -> None:

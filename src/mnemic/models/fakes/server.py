@@ -239,6 +239,8 @@ def _error(message: str) -> dict[str, Any]:
 class _HTTPServer(ThreadingHTTPServer):
     daemon_threads = True
     block_on_close = False
+    # Who comes while so many wait to be let in waits a second more, until TCP asks again.
+    request_queue_size = 128
 
     def __init__(self, owner: ScriptedServer) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
