@@ -9,8 +9,10 @@ import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -21,6 +23,7 @@ from mnemic import Memory
 from mnemic.models.fakes import HashEmbedder
 from mnemic.store.schema import OWNED, tables
 from raw_stores import PostgresServer, Raw, raw_connection
+from warm import warm_commands
 
 
 def _is_local(address: Any) -> bool:
@@ -271,18 +274,34 @@ RunPython = Callable[..., str]
 @pytest.fixture
 def run_python(tmp_path: Path) -> RunPython:
     """Runs a script in a fresh process and returns what it prints; a failure shows what it said."""
+    return partial(_run, [sys.executable, "-W", "ignore::DeprecationWarning"], tmp_path)
 
-    def run(script: str, *args: object, timeout: float = 60, **environ: str) -> str:
-        done = subprocess.run(
-            [sys.executable, "-W", "ignore::DeprecationWarning", "-c", script, *map(str, args)],
-            env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **environ},
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            timeout=timeout,
-            check=False,
-        )
-        assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
-        return done.stdout
 
-    return run
+@pytest.fixture(scope="session")
+def warm() -> Iterator[Path]:
+    """The folder of the commands `mnemic` and `warm-python`, which start warm."""
+    # Not in pytest's own folder: the path of a socket must be short.
+    with tempfile.TemporaryDirectory(prefix="mnemic-warm-") as folder, warm_commands(Path(folder)) as made:
+        yield made
+
+
+@pytest.fixture
+def run_warm(tmp_path: Path, warm: Path) -> RunPython:
+    """Runs a script in a process that starts warm, and does the same with it."""
+    return partial(_run, [str(warm / "warm-python")], tmp_path)
+
+
+def _run(
+    command: list[str], folder: Path, script: str, *args: object, timeout: float = 60, **environ: str
+) -> str:
+    done = subprocess.run(
+        [*command, "-c", script, *map(str, args)],
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **environ},
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        check=False,
+    )
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+    return done.stdout
