@@ -9,8 +9,10 @@ import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -21,7 +23,8 @@ from hypothesis import settings
 from mnemic import Memory
 from mnemic.models.fakes import HashEmbedder
 from mnemic.store.schema import OWNED, tables
-from raw_stores import PostgresServer, raw_connection
+from raw_stores import PostgresServer, Raw, raw_connection
+from warm import warm_commands
 
 # The same examples in every run.
 settings.register_profile("same", derandomize=True)
@@ -92,6 +95,9 @@ def database(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
+Rows = dict[str, list[Any]]
+
+
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[PostgresServer]:
     """A PostgreSQL server of the session's own."""
@@ -99,16 +105,21 @@ def postgres() -> Iterator[PostgresServer]:
         yield running
 
 
-def tenant_rows(store: str | Path, tenant: str) -> dict[str, list[Any]]:
+def tenant_rows(store: str | Path, tenant: str) -> Rows:
     """Every row that a tenant has, bit for bit, with its owners' counters."""
+    with raw_connection(store) as raw:
+        return rows_of(raw, tenant)
+
+
+def rows_of(raw: Raw, tenant: str) -> Rows:
+    """The same through a connection that is there."""
     named = "SELECT id FROM owner WHERE tenant = :tenant"
     queries = {
         table.name: f'SELECT * FROM "{table.name}" WHERE owner_id IN ({named}) ORDER BY 1, 2'
         for table in OWNED
     }
     queries["owner"] = "SELECT * FROM owner WHERE tenant = :tenant ORDER BY id"
-    with raw_connection(store) as raw:
-        return {name: raw.execute(query, {"tenant": tenant}) for name, query in sorted(queries.items())}
+    return dict(zip(queries, raw.execute_all(list(queries.values()), {"tenant": tenant}), strict=True))
 
 
 @pytest.fixture(scope="session")
@@ -127,6 +138,13 @@ def shared_schema(postgres: PostgresServer) -> str:
     return url
 
 
+@pytest.fixture(scope="session")
+def shared_raw(shared_schema: str) -> Iterator[Raw]:
+    """A connection to that store past mnemic: the server takes longer over a new one than over all that is asked."""
+    with raw_connection(shared_schema, autocommit=True) as raw:
+        yield raw
+
+
 def add_bystanders(store: str | Path, embedder: Any) -> None:
     """Store the second tenant."""
     with Memory(str(store), tenant="other", embedder=embedder) as other:
@@ -139,7 +157,7 @@ def store_path(tmp_path: Path, template: Path) -> Iterator[Path]:
     """A store file that holds a second tenant, which must be unchanged when the test is over."""
     path = tmp_path / "notes.db"
     shutil.copyfile(template, path)
-    with unchanged_bystanders(path):
+    with unchanged_bystanders(lambda: tenant_rows(path, "other")):
         yield path
 
 
@@ -149,28 +167,27 @@ def store(database: str, request: pytest.FixtureRequest) -> Iterator[str]:
     if database == "sqlite":
         yield str(request.getfixturevalue("store_path"))
         return
-    url = request.getfixturevalue("shared_schema")
-    with unchanged_bystanders(url):
-        yield url
-    remove_all_but(url, "other")
+    raw: Raw = request.getfixturevalue("shared_raw")
+    with unchanged_bystanders(lambda: rows_of(raw, "other")):
+        yield request.getfixturevalue("shared_schema")
+    remove_all_but(raw, "other")
 
 
 @contextmanager
-def unchanged_bystanders(store: str | Path) -> Iterator[None]:
-    """Where nothing may happen to the second tenant."""
-    before = tenant_rows(store, "other")
+def unchanged_bystanders(rows: Callable[[], Rows]) -> Iterator[None]:
+    """Where nothing may happen to the second tenant, whose rows are given."""
+    before = rows()
     assert len(before["memory"]) == len(OTHER)
     yield
-    assert tenant_rows(store, "other") == before, "another tenant's data changed"
+    assert rows() == before, "another tenant's data changed"
 
 
-def remove_all_but(store: str, tenant: str) -> None:
+def remove_all_but(raw: Raw, tenant: str) -> None:
     """Delete the rows of all other tenants."""
     kept = "(SELECT id FROM owner WHERE tenant = :tenant)"
-    with raw_connection(store) as raw:
-        for table in reversed([table for table in tables.sorted_tables if table in OWNED]):
-            raw.execute(f'DELETE FROM "{table.name}" WHERE owner_id NOT IN {kept}', {"tenant": tenant})
-        raw.execute("DELETE FROM owner WHERE tenant <> :tenant", {"tenant": tenant})
+    owned = reversed([table.name for table in tables.sorted_tables if table in OWNED])
+    deletions = [f'DELETE FROM "{name}" WHERE owner_id NOT IN {kept}' for name in owned]
+    raw.execute_all([*deletions, "DELETE FROM owner WHERE tenant <> :tenant"], {"tenant": tenant})
 
 
 @pytest.fixture
@@ -239,16 +256,19 @@ RowCounts = Callable[[], dict[str, int]]
 
 
 @pytest.fixture
-def row_counts(store: str) -> RowCounts:
+def row_counts(database: str, store: str, request: pytest.FixtureRequest) -> RowCounts:
     """How many rows each table of the test's store has, embedding spaces aside: they are no one's data."""
+    names = [name for name in tables.tables if name != "space"]
+    together = "SELECT " + ", ".join(f'(SELECT count(*) FROM "{name}")' for name in names)
+
+    def counted(raw: Raw) -> dict[str, int]:
+        return dict(zip(names, raw.execute(together)[0], strict=True))
 
     def counts() -> dict[str, int]:
+        if database == "postgres":
+            return counted(request.getfixturevalue("shared_raw"))
         with raw_connection(store) as raw:
-            return {
-                name: raw.execute(f'SELECT count(*) FROM "{name}"')[0][0]
-                for name in tables.tables
-                if name != "space"
-            }
+            return counted(raw)
 
     return counts
 
@@ -259,18 +279,34 @@ RunPython = Callable[..., str]
 @pytest.fixture
 def run_python(tmp_path: Path) -> RunPython:
     """Runs a script in a fresh process and returns what it prints; a failure shows what it said."""
+    return partial(_run, [sys.executable, "-W", "ignore::DeprecationWarning"], tmp_path)
 
-    def run(script: str, *args: object, timeout: float = 60, **environ: str) -> str:
-        done = subprocess.run(
-            [sys.executable, "-W", "ignore::DeprecationWarning", "-c", script, *map(str, args)],
-            env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **environ},
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            timeout=timeout,
-            check=False,
-        )
-        assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
-        return done.stdout
 
-    return run
+@pytest.fixture(scope="session")
+def warm() -> Iterator[Path]:
+    """The folder of the commands `mnemic` and `warm-python`, which start warm."""
+    # Not in pytest's own folder: the path of a socket must be short.
+    with tempfile.TemporaryDirectory(prefix="mnemic-warm-") as folder, warm_commands(Path(folder)) as made:
+        yield made
+
+
+@pytest.fixture
+def run_warm(tmp_path: Path, warm: Path) -> RunPython:
+    """Runs a script in a process that starts warm, and does the same with it."""
+    return partial(_run, [str(warm / "warm-python")], tmp_path)
+
+
+def _run(
+    command: list[str], folder: Path, script: str, *args: object, timeout: float = 60, **environ: str
+) -> str:
+    done = subprocess.run(
+        [*command, "-c", script, *map(str, args)],
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **environ},
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        check=False,
+    )
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+    return done.stdout

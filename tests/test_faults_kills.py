@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sqlite3
 import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -124,9 +123,9 @@ def assert_whole(path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["writing", "checkpointing"])
 def test_a_kill_at_any_moment_loses_nothing_and_leaves_nothing_half(
-    store_path: Path, run_python: RunPython, kind: str
+    store_path: Path, run_warm: RunPython, kind: str
 ) -> None:
-    acknowledged, unknown, slowest = json.loads(run_python(ANY_MOMENT, store_path, kind, timeout=PATIENCE))
+    acknowledged, unknown, slowest = json.loads(run_warm(ANY_MOMENT, store_path, kind, timeout=PATIENCE))
     assert acknowledged > 50
     assert unknown > 3, "the kills fell between the calls only"
     assert slowest < 5
@@ -195,9 +194,9 @@ while True:
 
 @pytest.mark.parametrize("kind", ["opening", "add", "update", "delete", "restore", "delete_all", "edit"])
 def test_a_kill_before_any_step_of_a_write_leaves_nothing_of_it(
-    store_path: Path, run_python: RunPython, kind: str
+    store_path: Path, run_warm: RunPython, kind: str
 ) -> None:
-    killed, changed = json.loads(run_python(EVERY_STEP, store_path, kind, timeout=PATIENCE))
+    killed, changed = json.loads(run_warm(EVERY_STEP, store_path, kind, timeout=PATIENCE))
     assert killed >= 3
     assert changed
     assert_whole(store_path)
@@ -220,9 +219,9 @@ os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
-def test_a_long_log_left_by_a_kill_opens_at_once(store_path: Path, run_python: RunPython) -> None:
+def test_a_long_log_left_by_a_kill_opens_at_once(store_path: Path, run_warm: RunPython, warm: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", LONG_LOG, str(store_path)],
+        [warm / "warm-python", "-c", LONG_LOG, str(store_path)],
         check=False,
         capture_output=True,
         text=True,
@@ -241,7 +240,7 @@ assert took < 5, took
 print(m.get_all(user_id="u1", top_k=1)["total"])
 m.close()
 """
-    assert run_python(script, store_path).split() == ["25"]
+    assert run_warm(script, store_path).split() == ["25"]
     assert_whole(store_path)
 
 
@@ -256,11 +255,11 @@ with Memory(sys.argv[1], embedder=HashEmbedder()) as m:
 """
 
 
-def test_many_processes_may_open_a_store_for_the_first_time_at_once(tmp_path: Path) -> None:
+def test_many_processes_may_open_a_store_for_the_first_time_at_once(tmp_path: Path, warm: Path) -> None:
     path = tmp_path / "new.db"
     starting = [
         subprocess.Popen(
-            [sys.executable, "-c", FIRST, str(path), str(n)],
+            [warm / "warm-python", "-c", FIRST, str(path), str(n)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

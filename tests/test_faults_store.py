@@ -229,8 +229,8 @@ print(json.dumps([faults, m.get_all(user_id="u1")["total"]]))
 """
 
 
-def test_a_write_that_the_system_refuses_is_a_typed_error(store_path: Path, run_python: RunPython) -> None:
-    assert json.loads(run_python(FILE_LIMIT, store_path)) == [3, 2]
+def test_a_write_that_the_system_refuses_is_a_typed_error(store_path: Path, run_warm: RunPython) -> None:
+    assert json.loads(run_warm(FILE_LIMIT, store_path)) == [3, 2]
     with closing(sqlite3.connect(store_path)) as raw:
         assert raw.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
@@ -320,8 +320,8 @@ def public_place(store_path: Path) -> Iterator[Path]:
     shutil.rmtree(place)
 
 
-def test_what_cannot_be_written_is_a_typed_error(public_place: Path, run_python: RunPython) -> None:
-    outcomes = json.loads(run_python(UNPRIVILEGED, public_place, MNEMIC_HOME=str(public_place)))
+def test_what_cannot_be_written_is_a_typed_error(public_place: Path, run_warm: RunPython) -> None:
+    outcomes = json.loads(run_warm(UNPRIVILEGED, public_place, MNEMIC_HOME=str(public_place)))
     read_only = StoreReadOnlyError.__name__
     assert outcomes == {
         "locked/new.db": read_only,

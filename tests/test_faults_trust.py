@@ -157,10 +157,10 @@ with Memory(sys.argv[1], embedder=HashEmbedder()) as m:
 """
 
 
-def test_another_process_has_the_first_result(m: Memory, store: str, run_python: RunPython) -> None:
+def test_another_process_has_the_first_result(m: Memory, store: str, run_warm: RunPython) -> None:
     first = m.add(TEXT, user_id="u1", infer=False, idempotency_key="k")
     with ThreadPoolExecutor(3) as pool:
-        again = pool.map(lambda _: json.loads(run_python(SCRIPT, store, TEXT)), range(3))
+        again = pool.map(lambda _: json.loads(run_warm(SCRIPT, store, TEXT)), range(3))
     assert list(again) == [first] * 3
 
 

@@ -6,7 +6,6 @@ import asyncio
 import json
 import sqlite3
 import subprocess
-import sys
 import threading
 import time
 from collections import Counter
@@ -29,9 +28,9 @@ pytestmark = pytest.mark.timeout(300)
 class Talker:
     """A process that does what it is told, line by line, in JSON."""
 
-    def __init__(self, script: str, *args: object) -> None:
+    def __init__(self, python: Path, script: str, *args: object) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-c", script, *map(str, args)],
+            [python, "-c", script, *map(str, args)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -56,8 +55,8 @@ class Talker:
 
 
 @contextmanager
-def talkers(script: str, count: int, *args: object) -> Iterator[list[Talker]]:
-    started = [Talker(script, *args) for _ in range(count)]
+def talkers(python: Path, script: str, count: int, *args: object) -> Iterator[list[Talker]]:
+    started = [Talker(python, script, *args) for _ in range(count)]
     try:
         yield started
     finally:
@@ -88,8 +87,8 @@ with Memory(sys.argv[1], embedder=HashEmbedder()) as m:
 """
 
 
-def test_processes_adding_one_text_make_one_memory(store: str, m: Memory) -> None:
-    with talkers(SERVE, 4, store) as processes:
+def test_processes_adding_one_text_make_one_memory(store: str, m: Memory, warm: Path) -> None:
+    with talkers(warm / "warm-python", SERVE, 4, store) as processes:
         for process in processes:
             process.ask("list")
         for n in range(10):
@@ -103,8 +102,8 @@ def test_processes_adding_one_text_make_one_memory(store: str, m: Memory) -> Non
     assert m.messages(user_id="u1")["total"] == 40
 
 
-def test_what_one_process_has_written_the_next_search_of_another_finds(store: str) -> None:
-    with talkers(SERVE, 2, store) as (writer, reader):
+def test_what_one_process_has_written_the_next_search_of_another_finds(store: str, warm: Path) -> None:
+    with talkers(warm / "warm-python", SERVE, 2, store) as (writer, reader):
         reader.ask("search", "tea")
         for n in range(20):
             uid = writer.ask("add", f"tea number {n}")["id"]
@@ -150,11 +149,11 @@ with Memory(sys.argv[1], embedder=HashEmbedder()) as m:
 """
 
 
-def test_four_writers_and_four_readers_share_a_store(store: str, m: Memory) -> None:
+def test_four_writers_and_four_readers_share_a_store(store: str, m: Memory, warm: Path) -> None:
     roles = [(role, n) for role in ("writer", "reader") for n in range(4)]
     processes = [
         subprocess.Popen(
-            [sys.executable, "-c", WRITE_OR_READ, store, role, str(n)],
+            [warm / "warm-python", "-c", WRITE_OR_READ, store, role, str(n)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -201,8 +200,8 @@ m.close()
 """
 
 
-def test_a_process_that_never_stops_writing_lets_others_in(store: str, m: Memory) -> None:
-    with talkers(BUSY, 1, store) as [busy]:
+def test_a_process_that_never_stops_writing_lets_others_in(store: str, m: Memory, warm: Path) -> None:
+    with talkers(warm / "warm-python", BUSY, 1, store) as [busy]:
         while busy.ask("how many?") < 20:
             pass
         waits = []

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -225,7 +225,7 @@ def test_a_database_of_another_encoding_is_refused(postgres: PostgresServer) -> 
             admin.execute("DROP DATABASE latin")
 
 
-def test_doctor_and_config_show_no_password(url: str, role: str, run_python: RunPython) -> None:
+def test_doctor_and_config_show_no_password(url: str, role: str, run_warm: RunPython) -> None:
     script = """
 import sys
 from typer.testing import CliRunner
@@ -234,7 +234,7 @@ for words in (["doctor"], ["doctor", "--json"], ["config", "show"], ["stats"]):
     done = CliRunner().invoke(app, [*words, "--store", sys.argv[1]])
     print(done.output, done.stderr, repr(done.exception))
 """
-    said = run_python(script, as_role(url, role), MNEMIC_EMBEDDER="none")
+    said = run_warm(script, as_role(url, role), MNEMIC_EMBEDDER="none")
     assert "lacks a privilege" in said or "Not there yet" in said
     assert "postgresql://" in said
     for secret in (SECRET, "s3cr", "päss"):
@@ -312,9 +312,9 @@ with Memory(sys.argv[1], embedder=HashEmbedder()) as m:
 """
 
 
-def test_processes_that_open_a_new_store_at_once_make_one(url: str) -> None:
+def test_processes_that_open_a_new_store_at_once_make_one(url: str, warm: Path) -> None:
     started = [
-        subprocess.Popen([sys.executable, "-c", FIRST, url, str(n)], stderr=subprocess.PIPE, text=True)
+        subprocess.Popen([warm / "warm-python", "-c", FIRST, url, str(n)], stderr=subprocess.PIPE, text=True)
         for n in range(5)
     ]
     faults = [process.communicate()[1] for process in started]
@@ -436,8 +436,8 @@ with Memory(sys.argv[1], embedder=HashEmbedder()) as m:
 """
 
 
-def test_a_client_killed_in_a_transaction_holds_up_nobody(url: str, m: Memory) -> None:
-    done = subprocess.run([sys.executable, "-c", KILLED, url], check=False, timeout=60)
+def test_a_client_killed_in_a_transaction_holds_up_nobody(url: str, m: Memory, warm: Path) -> None:
+    done = subprocess.run([warm / "warm-python", "-c", KILLED, url], check=False, timeout=60)
     assert done.returncode < 0
     m.add("after", user_id="u1", infer=False)
     assert kept(m) == ["after", "kept"]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -270,7 +270,7 @@ m.reembed(Dying(96))
 
 @pytest.mark.parametrize("call", [2, 4, 7])
 def test_a_move_that_was_killed_is_gone_on_with(
-    store: str, make_memory: MakeMemory, monkeypatch: pytest.MonkeyPatch, call: int
+    store: str, make_memory: MakeMemory, monkeypatch: pytest.MonkeyPatch, warm: Path, call: int
 ) -> None:
     monkeypatch.setattr("mnemic.store.spaces.LEASE_MICROSECONDS", 0)
     m = make_memory()
@@ -278,7 +278,7 @@ def test_a_move_that_was_killed_is_gone_on_with(
     m.add(facts=[f"fact {i}" for i in range(60)], user_id="u1")
     before = told(m)
     # The second tenant's vectors are moved too; what the fixture compares bit for bit is its other rows.
-    done = subprocess.run([sys.executable, "-c", KILLED, store, str(call)], timeout=60, check=False)
+    done = subprocess.run([warm / "warm-python", "-c", KILLED, store, str(call)], timeout=60, check=False)
     assert done.returncode == -signal.SIGKILL
     [(_, state, total), *begun] = spaces(store)
     assert state == "active"

@@ -62,14 +62,14 @@ print([int(os.read(read, 10)), m.get_all(user_id="u")["total"]])
 
 @pytest.mark.parametrize("place", [":memory:", "m.db"])
 def test_closing_lets_calls_under_way_end_and_refuses_the_next(
-    tmp_path: Path, run_python: Any, place: str
+    tmp_path: Path, run_warm: Any, place: str
 ) -> None:
     where = place if place == ":memory:" else str(tmp_path / place)
-    assert run_python(CLOSED_IN_USE, where).split() == ["StoreClosedError"]
+    assert run_warm(CLOSED_IN_USE, where).split() == ["StoreClosedError"]
 
 
-def test_a_store_in_memory_is_copied_by_a_fork(run_python: Any) -> None:
-    assert json.loads(run_python(FORKED_IN_MEMORY)) == [9, 1]
+def test_a_store_in_memory_is_copied_by_a_fork(run_warm: Any) -> None:
+    assert json.loads(run_warm(FORKED_IN_MEMORY)) == [9, 1]
 
 
 def test_closing_twice_and_at_once_is_fine() -> None:
