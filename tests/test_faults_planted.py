@@ -45,7 +45,7 @@ def test_what_a_model_says_reaches_no_sql(m: Memory, server: ScriptedServer) -> 
     assert texts(m) == [TABLES]
     [verdict] = result["trace"]["verdicts"]
     assert verdict["verdict"] == "stored"
-    assert len(verdict["remarks"]) == 4
+    assert len(verdict["remarks"]) == 5
     assert m.get_all(user_id="u1", filters={"categories": {"contains": TABLES}})["total"] == 0
     assert m.check()["sound"]
 

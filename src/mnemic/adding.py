@@ -12,7 +12,7 @@ from . import shapes, steps
 from .checks import shown
 from .clock import Instant
 from .config import Config, Editing
-from .errors import ConfigError, ValidationError
+from .errors import ValidationError
 from .ingest import propose
 from .ingest.commit import Answered, commit, embedded_batch
 from .ingest.given import Common
@@ -84,14 +84,17 @@ async def with_images(parts: Parts, request: Request) -> Request:
 
 async def add(parts: Parts, request: Request, buried: tuple[Buried, ...]) -> shapes.AddResult:
     """Propose, decide and commit. Raises as `Engine.add`."""
-    if parts.llm is None:
-        for name in ("editing", "prompt"):
-            if getattr(request, name) is not None:
-                raise ValidationError(f"{name} is for a model: configure an llm, or leave it out.")
-        if request.procedural:
-            raise ConfigError(f"memory_type={PROCEDURE!r} needs an llm, which writes the record.")
     if parts.llm is not None and request.facts is None and request.infer:
         return await _edited(parts, request, buried)
+    for name, given in (
+        ("editing", request.editing),
+        ("prompt", request.prompt),
+        ("memory_type", request.procedural),
+    ):
+        if given:
+            raise ValidationError(
+                f"{name} is for a model, and this call asks none: it needs an llm, messages, and infer=True."
+            )
     return await _committed(parts, request, await _proposed(request, buried), buried)
 
 

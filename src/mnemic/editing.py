@@ -6,7 +6,7 @@ that matters did; else the facts concerned are decided once more, on what there 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import TypeVar
@@ -16,7 +16,7 @@ import numpy as np
 from .checks import canonical_json
 from .clock import Instant
 from .config import Editing
-from .errors import EmbedderError, EmbedderMismatchError, LLMOutputError
+from .errors import EmbedderError, EmbedderMismatchError, LLMOutputError, StoreBusyError
 from .ingest import briefing, reconcile, verify
 from .ingest.ask import CUT_REASONS, Asked, complete_json
 from .ingest.briefing import Brief, Known, Wishes
@@ -55,14 +55,15 @@ from .records import (
     Proposal,
     Provenance,
     Rejected,
+    Seen,
     Space,
     Span,
     StoredMessage,
     Usage,
 )
 from .store import reading, tombstones
-from .store.meeting import OwnerMovedError, moved_since
-from .store.owners import owner_number
+from .store.meeting import OwnerMovedError, OwnerPurgedError, moved_since
+from .store.owners import owner_state
 from .store.replays import Once
 
 T = TypeVar("T")
@@ -94,7 +95,11 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A request to a model, as sent, and its reply. known: the memories shown; facts: those to be decided on."""
+    """A request to a model, as sent, and its reply.
+
+    known: the memories shown. facts: those to be decided on. fault: why the reply could not be used, and the model
+    was asked once more.
+    """
 
     stage: str
     prompt: str
@@ -104,26 +109,31 @@ class Call:
     usage: Usage
     known: tuple[Known, ...] = ()
     facts: tuple[str, ...] = ()
+    fault: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
     """What an add has come to: what was shown, what was decided, and by which calls.
 
-    seen: how far the owner had come when its memories were read; None where that does not matter. facts: as they
+    seen: what the model was shown of the owner; None where it was shown nothing. facts: as they
     were drawn, before anything was decided on how they meet memories.
     """
 
     brief: Brief
     judged: tuple[Judged, ...] = ()
     facts: tuple[Judged, ...] = ()
-    seen: int | None = None
+    seen: Seen | None = None
     calls: tuple[Call, ...] = ()
+
+    def seen_at(self, seq: int | None) -> Seen | None:
+        """What was shown, with memories that were read when the owner had come so far."""
+        return None if self.seen is None else replace(self.seen, seq=seq)
 
     @property
     def rejected(self) -> tuple[Rejected, ...]:
-        """The facts that were refused."""
-        return tuple(one.as_rejected() for one in self.judged if one.proposal is None)
+        """The facts that were refused, and what of the messages was too long to be sent."""
+        return (*self.brief.unsent, *(one.as_rejected() for one in self.judged if one.proposal is None))
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,9 +203,18 @@ class Editor:
 
     async def add(self, answer: Answer[T]) -> T:
         """Do it and return the answer. Raises `LLMError`, `ModelTimeoutError`, `EmbedderError`, `StoreError`."""
-        brief = self._brief()
+        brief = await off_loop(self._brief)
         if not brief.has_sources:
             return await self._stored(Draft(brief), answer)
+        for _ in range(TRIES):
+            try:
+                return await self._edited(brief, answer)
+            except OwnerPurgedError:
+                # What the model was shown, and may have said again, is gone for good: begin anew.
+                self._vectors = _Vectors(self._parts)
+        raise StoreBusyError("The owner's memories were purged again and again while a model decided.")
+
+    async def _edited(self, brief: Brief, answer: Answer[T]) -> T:
         turns = self._parts.turns
         async with turns.slots:
             draft = await self._drafted(brief)
@@ -209,7 +228,7 @@ class Editor:
 
     async def record(self, answer: Answer[T], instructions: str | None) -> T:
         """Keep a record of how an agent did what the messages tell; `instructions` stand for the prompt's own."""
-        brief = self._brief()
+        brief = await off_loop(self._brief)
         if not brief.messages:
             return await self._stored(Draft(brief), answer)
         prompt = load("procedure")
@@ -257,40 +276,47 @@ class Editor:
             for at, message in enumerate(task.talk.messages)
         )
         told = [(m, n) for m, n in zip(messages, task.talk.numbers, strict=True) if m.content.strip()]
-        return Brief(
-            messages=tuple(message for message, _ in told),
-            numbers=tuple(number for _, number in told),
-            observed_at=task.observed_at,
-            tz=task.common.zone,
-            for_agent=bool(task.owner.agent_id),
+        return briefing.cut_to_size(
+            Brief(
+                messages=tuple(message for message, _ in told),
+                numbers=tuple(number for _, number in told),
+                observed_at=task.observed_at,
+                tz=task.common.zone,
+                for_agent=bool(task.owner.agent_id),
+            )
         )
 
-    async def _informed(self, brief: Brief, near: Sequence[str]) -> tuple[Brief, int]:
-        """The brief with the recent messages of its run and the memories near some texts; and how far the owner
-        had come."""
+    async def _informed(self, brief: Brief) -> tuple[Brief, Seen]:
+        """The brief with the recent messages of its run, and how far the owner had come when they were read."""
         task = self._task
         begun = min(task.observed_at if one.said_at is None else one.said_at for one in brief.messages)
 
-        def look() -> tuple[tuple[StoredMessage, ...], bool]:
+        def look() -> tuple[tuple[StoredMessage, ...], Seen]:
             with self._parts.store().read() as tx:
-                if owner_number(tx, task.owner) is None:
-                    return (), False
+                state = owner_state(tx, task.owner)
+                if state is None:
+                    return (), Seen(None, 0)
                 since = begun - EARLIER_MICROSECONDS
                 found = reading.recent_messages(
                     tx, task.owner, task.run, since=since, until=begun, limit=EARLIER
                 )
             said = {message.content for message in brief.messages}
-            return tuple(_unburied(one) for one in found if one.content not in said), True
+            return tuple(_unburied(one) for one in found if one.content not in said), Seen(
+                state.id, state.seq
+            )
 
-        earlier, known = await off_loop(look)
-        brief = replace(brief, earlier=tuple(one for one in earlier if one.content.strip()))
-        if not known or not near:
-            return brief, 0
-        found = await self._related(near)
-        return replace(brief, known=_labelled(found.items, self._task.mode)), found.seen
+        earlier, seen = await off_loop(look)
+        return replace(brief, earlier=tuple(one for one in earlier if one.content.strip())), seen
 
-    async def _related(self, texts: Sequence[str]) -> Related:
-        """The owner's facts near some texts."""
+    async def _offered(self, brief: Brief, seen: Seen) -> tuple[Brief, Seen]:
+        """The brief with the memories that its parts are near, and how far the owner had come by then."""
+        if seen.owner_id is None:
+            return brief, replace(seen, seq=0)
+        found = await self._related(await off_loop(lambda: parts_of(brief)))
+        return replace(brief, known=_labelled(found.items, self._task.mode)), replace(seen, seq=found.seen)
+
+    async def _related(self, texts: Sequence[str], also: Collection[int] = ()) -> Related:
+        """The owner's facts near some texts, and those with the numbers `also`."""
 
         async def attempt() -> Related:
             vectors = await self._vectors.of(texts)
@@ -311,6 +337,7 @@ class Editor:
                     self._parts.clock(),
                     each=NEAR_EACH,
                     most=SHOWN,
+                    also=also,
                 )
 
             return await off_loop(look)
@@ -323,9 +350,11 @@ class Editor:
         """Ask for facts, and judge them."""
         task = self._task
         classic = task.mode == Editing.RECONCILE
-        brief, seen = await self._informed(brief, () if classic else parts_of(brief))
+        brief, seen = await self._informed(brief)
+        if not classic:
+            brief, seen = await self._offered(brief, seen)
         prompt = load("extract")
-        call, facts = await self._asked(
+        calls, facts = await self._asked(
             "extract",
             self._extractor,
             prompt.id,
@@ -333,8 +362,8 @@ class Editor:
             FACTS,
             read_facts,
         )
-        call = replace(call, known=brief.known)
-        made_with = verify.Provenances(f"{EXTRACTOR}:{task.mode}", prompt.id, call.model)
+        calls = tuple(replace(call, known=brief.known) for call in calls)
+        made_with = verify.Provenances(f"{EXTRACTOR}:{task.mode}", prompt.id, calls[-1].model)
         categories = task.wishes.known_categories
         judged = await off_loop(
             lambda: verify.judge(
@@ -349,7 +378,9 @@ class Editor:
             )
         )
         drawn = tuple(judged)
-        draft = Draft(brief, drawn, drawn, None if task.mode == Editing.APPEND else seen, (call,))
+        if task.mode == Editing.APPEND:
+            seen = replace(seen, seq=None)
+        draft = Draft(brief, drawn, drawn, seen, calls)
         return await self._reconciled(draft) if classic else draft
 
     async def _reconciled(self, draft: Draft) -> Draft:
@@ -360,16 +391,23 @@ class Editor:
         found = await self._related([one.fact.text for one in facts])
         known = _labelled(found.items, Editing.RECONCILE)
         if not known:
-            return replace(draft, seen=found.seen)
+            return replace(draft, seen=draft.seen_at(found.seen))
         prompt = load("reconcile")
         sent = briefing.reconciliation(prompt, [one.fact.text for one in facts], known, self._task.wishes)
-        call, edits = await self._asked("decide", self._decider, prompt.id, sent, MEMORY, read_edits)
-        call = replace(call, known=known, facts=tuple(one.fact.text for one in facts))
-        judged = await off_loop(lambda: reconcile.judge_edits(edits, facts, known, prompt.id, call.model))
+        calls, edits = await self._asked("decide", self._decider, prompt.id, sent, MEMORY, read_edits)
+        texts = tuple(one.fact.text for one in facts)
+        calls = tuple(replace(call, known=known, facts=texts) for call in calls)
+        judged = await off_loop(
+            lambda: reconcile.judge_edits(edits, facts, known, prompt.id, calls[-1].model)
+        )
         refused = [one for one in draft.judged if one.proposal is None]
         brief = replace(draft.brief, known=known)
         return replace(
-            draft, brief=brief, judged=(*refused, *judged), seen=found.seen, calls=(*draft.calls, call)
+            draft,
+            brief=brief,
+            judged=(*refused, *judged),
+            seen=draft.seen_at(found.seen),
+            calls=(*draft.calls, *calls),
         )
 
     async def _decided_again(self, draft: Draft, stale: frozenset[int]) -> Draft:
@@ -379,7 +417,9 @@ class Editor:
             return await self._reconciled(replace(draft, judged=draft.facts))
         numbers = sorted(stale)
         texts = [draft.judged[i].fact.text for i in numbers]
-        found = await self._related(texts)
+        numbers_of = {one.uid: one.no for one in draft.brief.known}
+        met = {each.uid for i in numbers for each in draft.judged[i].meetings}
+        found = await self._related(texts, {numbers_of[uid] for uid in met if uid in numbers_of})
         known = _labelled(found.items, task.mode)
         decided: Mapping[int, tuple[Met, ...]] = {}
         calls = draft.calls
@@ -388,17 +428,17 @@ class Editor:
             sent = briefing.decision(
                 prompt, [self._said(draft.judged[i]) for i in numbers], known, task.common.zone
             )
-            call, decided = await self._asked(
+            more, decided = await self._asked(
                 "decide", self._decider, prompt.id, sent, DECISIONS, read_decisions
             )
-            calls = (*calls, replace(call, known=known, facts=tuple(texts)))
+            calls += tuple(replace(call, known=known, facts=tuple(texts)) for call in more)
         judged = list(draft.judged)
         shown = {one.label: one for one in known}
         for at, i in enumerate(numbers):
-            judged[i] = verify.decided_again(judged[i], decided.get(at, ()), shown)
+            judged[i] = verify.decided_again(judged[i], decided.get(at), shown)
         whole = tuple(verify.without_clashes(judged))
         brief = replace(draft.brief, known=known)
-        return replace(draft, brief=brief, judged=whole, seen=found.seen, calls=calls)
+        return replace(draft, brief=brief, judged=whole, seen=draft.seen_at(found.seen), calls=calls)
 
     def _said(self, judged: Judged) -> tuple[str, Instant]:
         """The text of a fact, and when it was said."""
@@ -413,9 +453,9 @@ class Editor:
         sent: list[ChatMessage],
         schema: Mapping[str, object],
         read: Callable[[object], T],
-    ) -> tuple[Call, T]:
+    ) -> tuple[tuple[Call, ...], T]:
         asked: Asked[T] = await complete_json(llm, sent, schema, read)
-        return Call(stage, prompt_id, asked.model, tuple(sent), asked.raw, asked.usage), asked.value
+        return _calls(stage, prompt_id, asked), asked.value
 
     # --- the commit -------------------------------------------------------------------------------------
 
@@ -428,7 +468,7 @@ class Editor:
                 stale, seen = await self._stale(draft)
                 if stale:
                     return None, stale
-                draft = replace(draft, seen=seen)
+                draft = replace(draft, seen=draft.seen_at(seen))
         return None, frozenset(i for i, one in enumerate(draft.judged) if one.proposal is not None)
 
     async def _settled(self, draft: Draft, answer: Answer[T]) -> T:
@@ -438,29 +478,29 @@ class Editor:
                 return await self._stored(draft, answer)
             except OwnerMovedError:
                 stale, seen = await self._stale(draft)
-                draft = replace(_unreconciled(draft, stale), seen=seen)
+                draft = replace(_unreconciled(draft, stale), seen=draft.seen_at(seen))
         everything = frozenset(range(len(draft.judged)))
-        return await self._stored(replace(_unreconciled(draft, everything), seen=None), answer)
+        draft = replace(_unreconciled(draft, everything), seen=draft.seen_at(None))
+        return await self._stored(draft, answer)
 
     async def _stale(self, draft: Draft) -> tuple[frozenset[int], int]:
         """The numbers of the facts for which other memories matter since the model was shown them: one that it
         meets is another by now, or one came or changed that it is near."""
         facts = [(i, one) for i, one in enumerate(draft.judged) if one.proposal is not None]
         found = await self._related([one.fact.text for _, one in facts])
-        seen = draft.seen or 0
+        seen = 0 if draft.seen is None else draft.seen.seq or 0
 
         def look() -> set[int]:
             with self._parts.store().read() as tx:
-                owner_id = owner_number(tx, self._task.owner)
-                return set() if owner_id is None else moved_since(tx, owner_id, seen)
+                state = owner_state(tx, self._task.owner)
+                return set() if state is None else moved_since(tx, state.id, seen)
 
         moved = await off_loop(look)
-        changed = {item.id for item in found.items if item.place[2] in moved}
         numbers = {one.uid: one.no for one in draft.brief.known}
         stale = set()
         for at, (i, one) in enumerate(facts):
-            met = {each.uid for each in (one.proposal.meets if one.proposal else None) or ()}
-            if found.near[at] & changed or any(numbers.get(uid) in moved for uid in met):
+            met = {each.uid for each in one.meetings}
+            if found.near[at] & moved or any(numbers.get(uid) in moved for uid in met):
                 stale.add(i)
         return frozenset(stale), found.seen
 
@@ -493,6 +533,22 @@ class Editor:
             )
 
         return await self._parts.in_current_space(attempt)
+
+
+def _calls(stage: str, prompt_id: str, asked: Asked[T]) -> tuple[Call, ...]:
+    """The requests that a stage took, the last of which it goes by."""
+    return tuple(
+        Call(
+            stage,
+            prompt_id,
+            one.model,
+            one.sent,
+            one.raw,
+            one.usage,
+            fault=None if one.fault is None else one.fault.message,
+        )
+        for one in asked.attempts
+    )
 
 
 def _unreconciled(draft: Draft, numbers: frozenset[int]) -> Draft:

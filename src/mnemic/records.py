@@ -242,12 +242,26 @@ class Embeddings:
 
 
 @dataclass(frozen=True, slots=True)
+class Seen:
+    """What a model was shown of an owner.
+
+    owner_id: its number; None where it had nothing yet. since: how far it had come when the first of that was read,
+    after which nothing may have been purged. seq: when its memories were read, after which none may have changed;
+    None where that does not matter.
+    """
+
+    owner_id: int | None
+    since: int
+    seq: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Batch:
     """One add, ready to be written.
 
     `vectors` has one row of float32 bytes per proposal, None for those that only touch others, and lies in the
     space `space_id`; both are None without an embedder. `buried` becomes further support of memories that
-    stay deleted. `seen`: how far the owner had come when a model was shown its memories; None if none was.
+    stay deleted. `seen`: what a model was shown; None if none was asked.
     """
 
     owner: Owner
@@ -258,7 +272,7 @@ class Batch:
     vectors: tuple[bytes | None, ...] | None = None
     space_id: int | None = None
     buried: tuple[Buried, ...] = ()
-    seen: int | None = None
+    seen: Seen | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -99,7 +99,7 @@ class _Recorded:
 
     def __init__(self, kept: TraceItem) -> None:
         self.kept = kept
-        self.first: CallItem = kept["calls"][0]
+        self.first: CallItem = next(call for call in kept["calls"] if "fault" not in call)
         self.prompt: str = self.first["prompt"]
         self.mode = Editing(kept.get("mode") or Editing.SUPERSEDE)
         self.tz = zone_named(kept.get("timezone", "UTC"))
@@ -117,7 +117,7 @@ class _Recorded:
     @property
     def decided(self) -> CallItem | None:
         """The last decision on how the facts meet memories, if there was one."""
-        calls = [call for call in self.kept["calls"] if call["stage"] == "decide"]
+        calls = [call for call in self.kept["calls"] if call["stage"] == "decide" and "fault" not in call]
         return calls[-1] if calls else None
 
     def known_to(self, call: CallItem) -> tuple[Known, ...]:

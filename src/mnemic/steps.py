@@ -42,7 +42,10 @@ class OfferedItem(TypedDict):
 
 
 class CallItem(TypedDict, total=False):
-    """A request to a model and its reply, word for word; the memories offered in it, and the facts asked about."""
+    """A request to a model and its reply, word for word; the memories offered in it, and the facts asked about.
+
+    fault: why the reply could not be used, so that the model was asked once more.
+    """
 
     stage: str
     prompt: str
@@ -52,6 +55,7 @@ class CallItem(TypedDict, total=False):
     usage: dict[str, Any]
     offered: list[OfferedItem]
     facts: list[str]
+    fault: str
 
 
 class VerdictItem(TypedDict, total=False):
@@ -256,6 +260,8 @@ def call_item(call: Call) -> CallItem:
         usage=asdict(call.usage),
         offered=[_offered(one) for one in call.known],
     )
+    if call.fault is not None:
+        item["fault"] = call.fault
     if call.facts:
         item["facts"] = list(call.facts)
     return item

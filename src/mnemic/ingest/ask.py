@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 from mnemic.errors import LLMOutputError
+from mnemic.models.embed.texts import clean_text
 from mnemic.models.llm import LLM, ChatMessage, Completion
 from mnemic.records import Usage
 
@@ -22,13 +24,37 @@ _CUT = "The reply was cut off because it grew too long; be shorter."
 
 
 @dataclass(frozen=True, slots=True)
-class Asked(Generic[T]):
-    """What an LLM was asked for: as read, its own words, the model, and what it cost."""
+class Attempt:
+    """One request, as sent, and its reply; `fault` is what was wrong with that."""
 
-    value: T
+    sent: tuple[ChatMessage, ...]
     raw: str
     model: str
     usage: Usage
+    fault: LLMOutputError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Asked(Generic[T]):
+    """What an LLM was asked for, as read; and each request that it took, the last of which gave it."""
+
+    value: T
+    attempts: tuple[Attempt, ...]
+
+    @property
+    def raw(self) -> str:
+        """The model's own words."""
+        return self.attempts[-1].raw
+
+    @property
+    def model(self) -> str:
+        """The model, as it calls itself."""
+        return self.attempts[-1].model
+
+    @property
+    def usage(self) -> Usage:
+        """What it cost."""
+        return functools.reduce(Usage.plus, (one.usage for one in self.attempts))
 
 
 async def complete_json(
@@ -42,41 +68,35 @@ async def complete_json(
     A reply that was cut or cannot be read is quoted to the model with the fault, once. Raises LLMOutputError
     with the text of the second, LLMError or ModelTimeoutError for an outage.
     """
-    began = time.perf_counter()
-    first = await _attempt(llm, messages, schema, read)
-    last, usage = first, first.usage
-    if first.fault is not None:
-        last = await _attempt(llm, [*messages, *_complaint(first.raw, first.fault.message)], schema, read)
-        usage = usage.plus(last.usage)
+    first, values = await _attempt(llm, messages, schema, read)
+    if first.fault is None:
+        return Asked(values[0], (first,))
+    last, values = await _attempt(llm, [*messages, *_complaint(first.raw, first.fault.message)], schema, read)
     if last.fault is not None:
         raise last.fault
-    [value] = last.values
-    return Asked(value, last.raw, last.model, replace(usage, ms=(time.perf_counter() - began) * 1000))
-
-
-@dataclass(frozen=True, slots=True)
-class _Attempt(Generic[T]):
-    """One call: one value, or a fault."""
-
-    values: tuple[T, ...]
-    fault: LLMOutputError | None
-    raw: str
-    model: str
-    usage: Usage
+    return Asked(values[0], (first, last))
 
 
 async def _attempt(
     llm: LLM, messages: Sequence[ChatMessage], schema: Mapping[str, Any], read: Callable[[Any], T]
-) -> _Attempt[T]:
+) -> tuple[Attempt, tuple[T, ...]]:
+    """One call: an attempt with one value, or with a fault and none."""
+    began = time.perf_counter()
     raw, model, usage = "", llm.name, Usage(calls=1)
+    values: tuple[T, ...] = ()
+    found: LLMOutputError | None = None
     try:
         completion = await llm.complete(messages, schema)
-        raw, model, usage = completion.text, completion.model, cost_of(completion)
+        # What a store cannot hold is no part of any reply.
+        raw, model = clean_text(completion.text), clean_text(completion.model)
+        usage = cost_of(completion)
         if completion.finish_reason in CUT_REASONS:
             raise LLMOutputError(_CUT, raw=raw)
-        return _Attempt((read_reply(raw, read),), None, raw, model, usage)
+        values = (read_reply(raw, read),)
     except LLMOutputError as fault:
-        return _Attempt((), fault, raw, model, usage)
+        found = fault
+    usage = replace(usage, ms=(time.perf_counter() - began) * 1000)
+    return Attempt(tuple(messages), raw, model, usage, found), values
 
 
 def cost_of(completion: Completion) -> Usage:

@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta, timezone, tzinfo
 
 from ..clock import Instant, to_datetime
 from ..models.llm import ChatMessage
 from ..prompts import Prompt
-from ..records import Message, StoredMessage
+from ..records import Message, Rejected, StoredMessage
 from .statements import USER_ROLES
 
-# Characters of one message that are sent: of a user, and of anybody else, whose words only explain.
-MOST_OF_A_USER = 30_000
+# Characters of one message that are sent: where facts may come from it, and where its words only explain; and of all.
+MOST_OF_A_SOURCE = 30_000
 MOST_OF_OTHERS = 4_000
+MOST_IN_ALL = 100_000
 MOST_OF_EARLIER = 600
 ASSISTANT_ROLES = ("assistant", "ai", "model", "bot")
 
@@ -54,6 +55,11 @@ class Known:
     text: str
     since: Instant | None = None
 
+    @property
+    def whole(self) -> bool:
+        """Whether all of its text is shown."""
+        return len(self.text) <= MOST_OF_OTHERS
+
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
@@ -79,7 +85,8 @@ class Brief:
     """All that a model is told of one add.
 
     messages: as they are sent, numbered by `numbers`, which are those of the call. observed_at: for messages
-    without an instant of their own. for_agent: whether the assistant's own deeds are wanted.
+    without an instant of their own. for_agent: whether the assistant's own deeds are wanted. unsent: what of the
+    messages was too long to be sent.
     """
 
     messages: tuple[Message, ...]
@@ -89,11 +96,16 @@ class Brief:
     earlier: tuple[StoredMessage, ...] = ()
     known: tuple[Known, ...] = ()
     for_agent: bool = False
+    unsent: tuple[Rejected, ...] = ()
+
+    def is_source(self, message: Message) -> bool:
+        """Whether a message may be the source of a fact."""
+        return is_user(message) or (self.for_agent and is_assistant(message))
 
     @property
     def has_sources(self) -> bool:
         """Whether any message may be the source of a fact."""
-        return any(is_user(one) or (self.for_agent and is_assistant(one)) for one in self.messages)
+        return any(map(self.is_source, self.messages))
 
     def zone_of(self, message: Message) -> tzinfo:
         """The zone in which a message was told when it was said."""
@@ -108,6 +120,32 @@ def is_user(message: Message | StoredMessage) -> bool:
 def is_assistant(message: Message | StoredMessage) -> bool:
     """Whether a message is the assistant's."""
     return message.role.casefold() in ASSISTANT_ROLES
+
+
+def cut_to_size(brief: Brief) -> Brief:
+    """The brief with messages that are not too long for a model, the last ones first; what is left out is told."""
+    left = MOST_IN_ALL
+    kept: list[tuple[int, Message]] = []
+    unsent: list[Rejected] = []
+    for number, message in reversed(list(zip(brief.numbers, brief.messages, strict=True))):
+        most = min(left, MOST_OF_A_SOURCE if brief.is_source(message) else MOST_OF_OTHERS)
+        rest = message.content[most:]
+        if rest and brief.is_source(message):
+            told = Rejected(f"{rest[:200]}...", (number,), "too_long_to_send", f"{len(rest)} characters")
+            unsent.append(told)
+        if most:
+            content = (
+                f"{message.content[:most]} [... {len(rest)} more characters]" if rest else message.content
+            )
+            kept.append((number, replace(message, content=content)))
+        left -= min(most, len(message.content))
+    kept.reverse()
+    return replace(
+        brief,
+        messages=tuple(message for _, message in kept),
+        numbers=tuple(number for number, _ in kept),
+        unsent=tuple(reversed(unsent)),
+    )
 
 
 def extraction(prompt: Prompt, brief: Brief, wishes: Wishes) -> list[ChatMessage]:
@@ -138,7 +176,7 @@ def extraction(prompt: Prompt, brief: Brief, wishes: Wishes) -> list[ChatMessage
     told += ["NEW MESSAGES"]
     for number, message in zip(brief.numbers, brief.messages, strict=True):
         said_at = brief.observed_at if message.said_at is None else message.said_at
-        text = quoted(message.content, MOST_OF_A_USER if is_user(message) else MOST_OF_OTHERS)
+        text = quoted(message.content)
         told.append(
             f"[{number}] {_speaker(message.role, message.name)} ({_time(said_at, brief.zone_of(message))}): {text}"
         )
@@ -167,8 +205,8 @@ def reconciliation(
     """The request for what becomes of each memory, in mem0's form."""
     s = prompt.sections
     body = s["body"] if wishes.reconcile_body is None else wishes.reconcile_body
-    memories = [{"id": one.label, "text": one.text} for one in known]
-    told = ("MEMORIES", *map(_json, memories), "", "NEW FACTS", *map(_json, facts))
+    memories = [{"id": one.label, "text": one.text[:MOST_OF_OTHERS]} for one in known]
+    told = ("MEMORIES", *map(_json, memories), "", "NEW FACTS", *map(quoted, facts))
     return [
         ChatMessage(
             "system", "\n\n".join((s["role"], s["sources"], body, *_custom(wishes.instructions), s["format"]))
@@ -181,7 +219,7 @@ def procedure(prompt: Prompt, brief: Brief, body: str | None, instructions: str 
     """The request for a record of how an agent did a task."""
     s = prompt.sections
     told = [
-        f"[{number}] {_speaker(message.role, message.name)}: {quoted(message.content, MOST_OF_A_USER)}"
+        f"[{number}] {_speaker(message.role, message.name)}: {quoted(message.content)}"
         for number, message in zip(brief.numbers, brief.messages, strict=True)
     ]
     parts = (
@@ -194,7 +232,7 @@ def procedure(prompt: Prompt, brief: Brief, body: str | None, instructions: str 
     return [ChatMessage("system", "\n\n".join(parts)), ChatMessage("user", "\n".join(("MESSAGES", *told)))]
 
 
-def quoted(text: str, most: int) -> str:
+def quoted(text: str, most: int = MOST_OF_A_SOURCE + 100) -> str:
     """A text as JSON, on one line, cut to a length that says so."""
     return _json(text if len(text) <= most else f"{text[:most]} [... {len(text) - most} more characters]")
 

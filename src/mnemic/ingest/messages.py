@@ -34,9 +34,9 @@ def read_messages(given: Any, tz: tzinfo, images: bool = False) -> Heard:
     """Normalise a string, a message or a list of messages.
 
     System messages are instructions rather than talk, so they are left out, as are tool calls and images
-    without any text; each is listed as rejected. images: whether those will be described; a message of images
-    alone is kept then, with an empty content. Raises `ValidationError` for anything that is no message,
-    naming its number and field.
+    without any text; each is listed as rejected, and so is an image beside a text. images: whether those will be
+    described; a message of images alone is kept then, with an empty content. Raises `ValidationError` for
+    anything that is no message, naming its number and field.
     """
     kept: list[tuple[int, Message]] = []
     rejected: list[Rejected] = []
@@ -46,6 +46,8 @@ def read_messages(given: Any, tz: tzinfo, images: bool = False) -> Heard:
             rejected.append(message)
         else:
             kept.append((number, message))
+            if not images and message.parts is not None and any(map(image_part, json.loads(message.parts))):
+                rejected.append(Rejected("", (number,), "image_not_described"))
     return Heard(tuple(m for _, m in kept), tuple(n for n, _ in kept), tuple(rejected))
 
 

@@ -6,14 +6,15 @@ shown. A meeting that is not so is void, and the fact stands as if it met nothin
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
 
 from ..checks import UNSTORABLE, canonical_json
 from ..clock import Instant, When, parse_when
 from ..errors import ValidationError
 from ..prompts import Prompt
 from ..records import (
+    ONLY_TOUCHING,
     Content,
     How,
     Kind,
@@ -27,7 +28,7 @@ from ..records import (
 )
 from ..text.normal import normal_form
 from ..text.tokens import index_terms
-from .briefing import Brief, Known, is_assistant, is_user
+from .briefing import MOST_OF_A_SOURCE, Brief, Known, is_assistant, is_user
 from .drawn import Drawn, Met
 from .given import Common
 from .messages import Heard
@@ -35,6 +36,8 @@ from .sentences import split
 
 # A fact is a sentence or two; what is longer is no fact, but a copy of the talk.
 MOST_CHARACTERS = 2_000
+# Facts of one reply, and sentences that state one.
+MOST_FACTS, MOST_SPANS = 200, 20
 # Sentences that share so much of what the best shares with a fact state it too.
 _AS_GOOD = 0.5
 
@@ -51,6 +54,11 @@ class Judged:
     reason: str | None = None
     detail: str | None = None
     remarks: tuple[str, ...] = ()
+
+    @property
+    def meetings(self) -> tuple[Meeting, ...]:
+        """How it meets memories; in none, where it was refused."""
+        return (self.proposal.meets if self.proposal is not None else None) or ()
 
     def as_rejected(self) -> Rejected:
         """The refusal as results tell it."""
@@ -83,11 +91,11 @@ def judge(
     heard: the messages as they were said; the brief has those that may be sent, without words that were deleted.
     only_adds: no fact may do anything to a memory but repeat it.
     """
-    ours = _own_words(prompt)
+    desk = _Desk(brief, heard, common, drawn_with, categories, _own_words(prompt), only_adds)
     seen: set[str] = set()
     judged = []
-    for fact in facts:
-        one = _judged(fact, brief, heard, common, drawn_with, categories, ours, only_adds=only_adds)
+    for number, fact in enumerate(facts):
+        one = Judged(fact, None, "too_many_facts") if number >= MOST_FACTS else _judged(fact, desk)
         form = normal_form(one.fact.text)
         if one.proposal is not None and form in seen and not one.proposal.only_touches:
             one = Judged(one.fact, None, "said_twice")
@@ -115,7 +123,8 @@ def without_clashes(judged: Sequence[Judged]) -> list[Judged]:
 def meetings(
     meets: Sequence[Met], known: Mapping[str, Known], *, only_adds: bool = False
 ) -> tuple[tuple[Meeting, ...], tuple[str, ...]]:
-    """The meetings that hold, and the labels that were not offered or were named for several.
+    """The meetings that hold, and the labels of the others: not offered, named twice, or (to be refined) of a memory
+    too long to be shown whole, of which the new text would lose the rest.
 
     A memory is met once; one that repeats or is refined excludes the others, since the fact is that memory then.
     """
@@ -123,7 +132,7 @@ def meetings(
     void = []
     for met in meets:
         shown = known.get(met.label)
-        if shown is None or shown.uid in found:
+        if shown is None or shown.uid in found or (met.how is How.REFINES and not shown.whole):
             void.append(met.label)
         elif not only_adds or met.how is How.REPEATS:
             found[shown.uid] = Meeting(met.how, shown.uid, shown.version)
@@ -136,50 +145,94 @@ def meetings(
     return tuple(found.values()), tuple(void)
 
 
-def decided_again(judged: Judged, meets: Sequence[Met], known: Mapping[str, Known]) -> Judged:
-    """A fact with how it meets memories by a second decision. One that only ended others, and now ends none, is
-    left out."""
+def decided_again(judged: Judged, meets: Sequence[Met] | None, known: Mapping[str, Known]) -> Judged:
+    """A fact with how it meets memories by a second decision; where that says nothing of it (None), by the first,
+    as far as those are what they were. One that only ended others, and now ends none, is left out."""
     assert judged.proposal is not None, "only facts that stand are decided again"
-    met, void = meetings(meets, known)
-    remarks = (*judged.remarks, *(f"no memory {label!r} was offered" for label in void))
+    void: tuple[str, ...] = ()
+    if meets is None:
+        versions = {one.uid: one.version for one in known.values()}
+        met = tuple(one for one in judged.meetings if versions.get(one.uid) == one.version)
+    else:
+        met, void = meetings(meets, known)
+    remarks = (*judged.remarks, *(f"nothing was done to {label!r}" for label in void))
     if judged.proposal.only_touches and not met:
         return replace(judged, proposal=None, reason="nothing_to_end", remarks=remarks)
     return replace(judged, proposal=replace(judged.proposal, meets=met), remarks=remarks)
 
 
-def _judged(
-    fact: Drawn,
-    brief: Brief,
-    heard: Heard,
-    common: Common,
-    drawn_with: Provenances,
-    categories: Mapping[str, str],
-    ours: str,
-    *,
-    only_adds: bool,
-) -> Judged:
+@dataclass(slots=True)
+class _Desk:
+    """What the facts of one reply are judged by. Messages are cut into sentences and words once."""
+
+    brief: Brief
+    heard: Heard
+    common: Common
+    drawn_with: Provenances
+    categories: Mapping[str, str]
+    ours: str
+    only_adds: bool
+    _sentences: dict[int, list[tuple[Span, Set[str]]]] = field(default_factory=dict)
+    _told: Set[str] | None = None
+
+    def sentences(self, at: int) -> list[tuple[Span, Set[str]]]:
+        """The sentences of message number `at`, as it was said, each with its words."""
+        if at not in self._sentences:
+            content = self.heard.messages[at].content[:MOST_OF_A_SOURCE]
+            self._sentences[at] = [
+                (Span(at, one.start, one.end), index_terms(content[one.start : one.end]).keys())
+                for one in split(content)
+            ]
+        return self._sentences[at]
+
+    def words(self, at: int) -> Set[str]:
+        """The words of message number `at`."""
+        return set().union(*(words for _, words in self.sentences(at)))
+
+    @property
+    def told(self) -> Set[str]:
+        """The words of the whole talk, earlier messages included."""
+        if self._told is None:
+            earlier = (index_terms(one.content).keys() for one in self.brief.earlier)
+            self._told = set().union(
+                *map(self.words, map(self.place, range(len(self.brief.messages)))), *earlier
+            )
+        return self._told
+
+    def place(self, at: int) -> int:
+        """The number in the batch of message number `at` of the brief."""
+        return self.heard.numbers.index(self.brief.numbers[at])
+
+
+def _judged(fact: Drawn, desk: _Desk) -> Judged:
     text = fact.text
+    ends = bool(fact.meets) and all(one.how in ONLY_TOUCHING for one in fact.meets) and not desk.only_adds
+    if ends and not text:
+        # What only ends others becomes no memory: its text is for people to read.
+        text = ", ".join(f"{one.how.value} {one.label}" for one in fact.meets)
     if not text or UNSTORABLE.search(text):
         return Judged(fact, None, "no_content")
     if len(text) > MOST_CHARACTERS:
         return Judged(replace(fact, text=text[:200] + "..."), None, "too_long")
-    sources, reason = _sources(fact, brief)
+    brief, common = desk.brief, desk.common
+    sources, reason = _sources(fact, desk)
     fact = replace(fact, sources=tuple(brief.numbers[at] for at in sources) or fact.sources)
     if reason is not None:
         return Judged(fact, None, reason)
-    if normal_form(text) in ours and not _is_told(text, brief):
+    if not ends and normal_form(text) in desk.ours and not _is_told(text, desk):
         return Judged(fact, None, "our_own_words")
-    met, void = meetings(fact.meets, {one.label: one for one in brief.known}, only_adds=only_adds)
-    remarks = [f"no memory {label!r} was offered" for label in void]
-    wanted = {one.how for one in fact.meets}
-    if void and not met and wanted <= {How.ENDS, How.FORGETS} and not only_adds:
+    met, void = meetings(fact.meets, {one.label: one for one in brief.known}, only_adds=desk.only_adds)
+    remarks = [f"nothing was done to {label!r}" for label in void]
+    if ends and not met:
         return Judged(fact, None, "memory_not_offered", ", ".join(void), tuple(remarks))
     first = brief.messages[sources[0]]
-    places = [heard.numbers.index(brief.numbers[at]) for at in sources]
+    places = [desk.place(at) for at in sources]
     on, since, until, undated = _dates(fact, brief, first)
     validity = _validity(on, since, until, _said_at(first, brief))
+    if fact.category is not None and fact.category.casefold() not in map(str.casefold, desk.categories):
+        remarks.append(f"{fact.category[:40]!r} is none of the categories")
     category = next(
-        (name for name in categories if name.casefold() == (fact.category or "").casefold()), None
+        (name for name in desk.categories if name.casefold() == (fact.category or "").casefold()), None
     )
     proposal = Proposal(
         kind=Kind.FACT,
@@ -196,11 +249,11 @@ def _judged(
             role=first.role,
             actor_id=first.name,
             attributed_to="assistant" if is_assistant(first) else "user",
-            extractor=drawn_with.extractor,
-            prompt=drawn_with.prompt,
-            model=drawn_with.model,
+            extractor=desk.drawn_with.extractor,
+            prompt=desk.drawn_with.prompt,
+            model=desk.drawn_with.model,
         ),
-        spans=tuple(span for at in places for span in spans_of(text, heard.messages[at].content, at)),
+        spans=tuple(span for at in places for span in _spans(text, at, desk)),
         position=places[0],
         said_at=first.said_at,
         meets=met,
@@ -208,46 +261,43 @@ def _judged(
     return Judged(fact, proposal, remarks=(*remarks, *undated))
 
 
-def _is_told(text: str, brief: Brief) -> bool:
+def _is_told(text: str, desk: _Desk) -> bool:
     """Whether most words of a fact are words of the talk."""
     words = index_terms(text).keys()
-    contents = [one.content for one in brief.messages] + [one.content for one in brief.earlier]
-    told = set().union(*map(index_terms, contents))
-    return 2 * len(words & told) >= len(words)
+    return 2 * len(words & desk.told) >= len(words)
 
 
-def _sources(fact: Drawn, brief: Brief) -> tuple[list[int], str | None]:
+def _sources(fact: Drawn, desk: _Desk) -> tuple[list[int], str | None]:
     """The positions of the messages that a fact may rest on, and the reason where there are none."""
+    brief = desk.brief
     about_assistant = fact.about.casefold() in ("assistant", "ai", "agent", "the assistant")
     allowed = [
         at
         for at, message in enumerate(brief.messages)
-        if is_user(message) or (brief.for_agent and about_assistant and is_assistant(message))
+        if is_user(message) or (about_assistant and brief.is_source(message))
     ]
     if fact.sources is None:
         if not allowed:
             return [], "source_not_allowed"
-        return [_likeliest(fact.text, brief, allowed)], None
+        return [_likeliest(fact.text, desk, allowed)], None
     named = [brief.numbers.index(number) for number in fact.sources if number in brief.numbers]
     return (found, None) if (found := [at for at in named if at in allowed]) else ([], "source_not_allowed")
 
 
-def _likeliest(text: str, brief: Brief, allowed: Sequence[int]) -> int:
+def _likeliest(text: str, desk: _Desk, allowed: Sequence[int]) -> int:
     """The message that shares most words with a fact that names none, the last of several."""
     words = index_terms(text).keys()
-    return max(allowed, key=lambda at: (len(words & index_terms(brief.messages[at].content).keys()), at))
+    return max(allowed, key=lambda at: (len(words & desk.words(desk.place(at))), at))
 
 
-def spans_of(text: str, content: str, at: int) -> list[Span]:
-    """The sentences of message number `at` that state a fact, next to one another; else the whole message."""
+def _spans(text: str, at: int, desk: _Desk) -> list[Span]:
+    """The sentences of message number `at` that state a fact; the whole message where none shares a word with it."""
     words = index_terms(text).keys()
-    sentences = split(content)
-    shared = [len(words & index_terms(content[one.start : one.end]).keys()) for one in sentences]
-    best = max(shared, default=0)
+    shared = [(len(words & said), span) for span, said in desk.sentences(at)]
+    best = max((many for many, _ in shared), default=0)
     if best == 0:
-        return [Span(at, 0, len(content))]
-    good = [one for one, many in zip(sentences, shared, strict=True) if many >= best * _AS_GOOD]
-    return [Span(at, one.start, one.end) for one in good]
+        return [Span(at, 0, len(desk.heard.messages[at].content))]
+    return [span for many, span in shared if many >= best * _AS_GOOD][:MOST_SPANS]
 
 
 def _said_at(message: Message, brief: Brief) -> Instant:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC
 
@@ -28,10 +28,11 @@ FACTS = parse({"kind": "fact"}, UTC)
 
 @dataclass(frozen=True, slots=True)
 class Related:
-    """Memories, best first, the ids near each query, and how far their owner had come when they were read."""
+    """Memories, best first, the numbers of those near each query, and how far their owner had come when they were
+    read."""
 
     items: tuple[Item, ...]
-    near: tuple[frozenset[str], ...]
+    near: tuple[frozenset[int], ...]
     seen: int
 
 
@@ -45,33 +46,35 @@ def related(
     *,
     each: int,
     most: int,
+    also: Collection[int] = (),
 ) -> Related:
     """The current facts of an owner that are near any of the queries: the best `each` of each, `most` in all.
 
-    Of an owner who has no more than `most`, all: then it costs little to miss nothing.
+    Of an owner who has no more than `most`, all: then it costs little to miss nothing. also: the numbers of
+    memories that are wanted in any case, as far as they are believed.
     """
     scope = Scope(owner.tenant, (Pattern(owner.user_id, owner.agent_id, owner.app_id),))
 
     def work(tx: Connection, states: Sequence[OwnerState], snapshots: Sequence[Snapshot]) -> Related:
-        best: dict[int, float] = {}
+        if not states:
+            return Related((), (frozenset(),) * len(queries), 0)
+        [state], [snapshot] = states, snapshots
+        numbers = snapshot.rows["memory_no"]
+        wanted = snapshot.live & np.isin(numbers, np.fromiter(also, np.int64, len(also)))
+        best = dict.fromkeys(np.flatnonzero(wanted).tolist(), 1.0)
         near = []
-        for query in queries if states else ():
-            [snapshot] = snapshots
+        for query in queries:
             ranking = ranked(tx, states, snapshots, Request(scope, FACTS, query, each, now))
-            [eligible], hits = ranking.eligible, ranking.hits
+            [eligible] = ranking.eligible
             if np.count_nonzero(eligible) <= most:
-                best = dict.fromkeys(map(int, snapshot.version_no[eligible]), 0.0) | best
-            found = {int(snapshot.version_no[hit.row]): hit.score for hit in hits if hit.score >= LEAST}
-            near.append(found.keys())
-            for version_no, score in found.items():
-                best[version_no] = max(score, best.get(version_no, 0.0))
-        chosen = sorted(best, key=lambda no: (-best[no], no))[:most]
-        items = reading.items_of_versions(tx, states[0].id, [*best]) if states else {}
-        return Related(
-            items=tuple(items[no] for no in chosen),
-            near=tuple(frozenset(items[no].id for no in found) for found in near)
-            or (frozenset(),) * len(queries),
-            seen=states[0].seq if states else 0,
-        )
+                best = dict.fromkeys(np.flatnonzero(eligible).tolist(), 0.0) | best
+            found = {hit.row: hit.score for hit in ranking.hits if hit.score >= LEAST}
+            near.append(frozenset(int(numbers[row]) for row in found))
+            for row, score in found.items():
+                best[row] = max(score, best.get(row, 0.0))
+        chosen = sorted(best, key=lambda row: (-best[row], int(snapshot.version_no[row])))[:most]
+        version_nos = [int(snapshot.version_no[row]) for row in chosen]
+        items = reading.items_of_versions(tx, state.id, version_nos)
+        return Related(tuple(items[no] for no in version_nos), tuple(near), state.seq)
 
     return on_snapshots(store, indexes, scope, space_id, work)

@@ -28,6 +28,7 @@ from .versions import (
     claim_key,
     key_of,
     not_before,
+    past_key,
     replace_claims,
     replace_version,
     retire_version,
@@ -122,6 +123,9 @@ def restore(tx: Connection, tenant: str, place: Place, act: Act) -> bool:
         return False
     kind = select(s.memory.c.kind).where(s.memory.c.owner_id == owner_id, s.memory.c.no == memory_no)
     key = key_of(row.text, row.event_date, memory_no, row.successor_no)
+    if row.successor_no is None and row.valid_to is not None and row.valid_to <= act.at:
+        # It is over: its words are free for who says them again.
+        key = past_key(key, memory_no)
     claim_key(tx, owner_id, memory_no, tx.execute(kind).scalar_one(), key)
     numbers = Numbers(state)
     replace_version(tx, numbers, row, {}, None, Event.RESTORE, act)

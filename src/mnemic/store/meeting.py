@@ -13,7 +13,7 @@ from sqlalchemy import Connection, bindparam, select
 
 from ..clock import Instant
 from ..errors import StoreError
-from ..records import Act, Embedded, Event, How, Outcome, OwnerState, Proposal
+from ..records import Act, Embedded, Event, How, Outcome, OwnerState, Proposal, Seen
 from ..text.normal import live_key
 from . import schema as s
 from .owners import Numbers
@@ -30,7 +30,7 @@ from .versions import (
 
 # Events after which a memory is not what a model was shown any more, or is one that it was not shown.
 _MOVING = (Event.ADD, Event.UPDATE, Event.SUPERSEDE, Event.DELETE, Event.RESTORE, Event.PURGE)
-_MOVED = select(s.change.c.memory_no).where(
+_MOVED = select(s.change.c.memory_no, s.change.c.seq, s.change.c.event).where(
     s.change.c.owner_id == bindparam("owner"),
     s.change.c.seq > bindparam("seen"),
     s.change.c.event.in_(_MOVING),
@@ -49,14 +49,28 @@ class OwnerMovedError(StoreError):
     """The memories of the owner changed since a model was shown them."""
 
 
-def moved_since(tx: Connection, owner_id: int, seen: int) -> set[int]:
-    """The memories of an owner that came, changed or went after number `seen` of its changes; 0 stands for all."""
-    return {no or 0 for no in tx.execute(_MOVED, {"owner": owner_id, "seen": seen}).scalars()}
+class OwnerPurgedError(StoreError):
+    """Something of the owner was purged since a model was shown it: what the model said may hold its words."""
 
 
-def refuse_if_moved(tx: Connection, state: OwnerState, seen: int | None) -> None:
-    """Raise `OwnerMovedError` where memories changed after number `seen`."""
-    if seen is not None and state.seq > seen and moved_since(tx, state.id, seen):
+def moved_since(tx: Connection, owner_id: int, seq: int) -> set[int]:
+    """The memories of an owner that came, changed or went after number `seq` of its changes."""
+    rows = tx.execute(_MOVED, {"owner": owner_id, "seen": seq})
+    return {row.memory_no for row in rows if row.memory_no is not None}
+
+
+def refuse_if_moved(tx: Connection, state: OwnerState, seen: Seen | None) -> None:
+    """Raise `OwnerMovedError` or `OwnerPurgedError` where what a model was shown is not what there is."""
+    if seen is None:
+        return
+    if seen.owner_id not in (None, state.id):
+        raise OwnerPurgedError("All of the owner was removed while a model decided.")
+    if state.seq == seen.since:
+        return
+    rows = tx.execute(_MOVED, {"owner": state.id, "seen": seen.since}).all()
+    if any(row.event == Event.PURGE for row in rows):
+        raise OwnerPurgedError("Something of the owner was purged while a model decided.")
+    if seen.seq is not None and any(row.seq > seen.seq for row in rows):
         raise OwnerMovedError("The owner's memories changed while a model decided.")
 
 
@@ -78,13 +92,30 @@ def open_rows(tx: Connection, owner_id: int, proposals: Sequence[Proposal]) -> d
     return found
 
 
-def same_memory(proposal: Proposal, opened: Mapping[str, AnyRow]) -> tuple[How, AnyRow] | None:
-    """The memory that a proposal says again, or more fully; None where it is one of its own, as it is where others
-    superseded that meanwhile."""
+def same_memory(
+    proposal: Proposal, opened: Mapping[str, AnyRow], said_at: Instant
+) -> tuple[How, AnyRow] | None:
+    """The memory that a proposal says again, or more fully; None where it is one of its own.
+
+    As it is where that was superseded or changed meanwhile, and where that was said later: what is told more fully
+    by an older talk is older.
+    """
     for one in proposal.meets or ():
-        if one.how in _SAME and one.uid in opened and opened[one.uid].successor_no is None:
-            return one.how, opened[one.uid]
+        row = opened.get(one.uid)
+        if row is None or one.how not in _SAME or row.successor_no is not None or row.number != one.version:
+            continue
+        if one.how is How.REPEATS or row.observed_at <= said_at:
+            return one.how, row
     return None
+
+
+def forgotten(proposal: Proposal, opened: Mapping[str, AnyRow]) -> list[int]:
+    """The memories that a proposal wants forgotten."""
+    return [
+        opened[one.uid].memory_no
+        for one in proposal.meets or ()
+        if one.how is How.FORGETS and one.uid in opened and opened[one.uid].number == one.version
+    ]
 
 
 def key_of_refined(row: AnyRow, proposal: Proposal) -> str:
@@ -98,25 +129,25 @@ def refine(
     row: AnyRow,
     proposal: Proposal,
     embedded: Embedded,
-    said_at: Instant,
     act: Act,
 ) -> None:
     """Give a memory the fuller text of a proposal as a new version, which is nobody else's.
 
-    What the user set stays: metadata, expiry.
+    What the user set stays: metadata, expiry; and when it was first said, since when it holds.
     """
     content, validity = proposal.content, proposal.content.validity
     changed: dict[str, Any] = {
         "text": content.text,
         "event_date": content.event_date or row.event_date,
         "categories": content.categories or row.categories,
-        "observed_at": max(said_at, row.observed_at),
         "extractor": proposal.provenance.extractor,
         "prompt": proposal.provenance.prompt,
         "model": proposal.provenance.model,
     }
     if validity.start is not None:
         changed |= {"valid_from": validity.start, "valid_from_precision": validity.start_precision}
+    if validity.end is not None:
+        changed |= {"valid_to": validity.end, "valid_to_precision": validity.end_precision}
     owner_id = numbers.state.id
     if row.successor_no is None:
         key = key_of_refined(row, proposal)
@@ -144,24 +175,30 @@ def settle(
     corrects: list[str] = []
     others: list[Outcome] = []
     for how, row in _others(tx, numbers.state.id, proposal, opened, memory_no):
+        late = row.observed_at > said_at
         if how is How.KEEPS:
             _keep(tx, numbers, row, run_id, act)
             others.append(Outcome(row.uid, row.text, Event.NONE))
-        elif how in _RETIRING or (how is How.CORRECTS and memory is None):
-            retire_version(tx, numbers, row, replace(act, reason=_RETIRING.get(how, "it was wrong")))
+        elif how is How.FORGETS or (how in _RETIRING and not late):
+            retire_version(tx, numbers, row, replace(act, reason=_because(act, _RETIRING[how])))
             others.append(Outcome(row.uid, row.text, Event.DELETE))
-        elif how is How.CORRECTS and memory is not None:
-            retire_version(tx, numbers, row, replace(act, reason=f"corrected by {memory.uid}"))
+        elif how is How.CORRECTS and memory is not None and not late:
+            retire_version(tx, numbers, row, replace(act, reason=_because(act, f"corrected by {memory.uid}")))
             corrects.append(row.uid)
-        elif how is How.CHANGES and memory_no is not None:
+        elif how in (How.CHANGES, How.CORRECTS) and memory_no is not None:
             if _change(tx, numbers, row, proposal, memory_no, said_at, act):
                 supersedes.append(row.uid)
-        elif row.observed_at <= said_at:
+        elif how is How.ENDS and not late:
             end_version(tx, numbers, row, *_end_of(row, proposal, said_at), None, act)
             others.append(Outcome(row.uid, row.text, Event.DELETE))
     if memory is None:
         return others
     return [replace(memory, supersedes=tuple(supersedes), corrects=tuple(corrects)), *others]
+
+
+def _because(act: Act, reason: str) -> str:
+    """The reason, with that of the act where it has one."""
+    return reason if act.reason is None else f"{reason}; {act.reason}"
 
 
 def _keep(tx: Connection, numbers: Numbers, row: AnyRow, run_id: str, act: Act) -> None:
@@ -181,6 +218,8 @@ def _others(
     for one in proposal.meets or ():
         if one.uid not in opened or one.how in _SAME or opened[one.uid].memory_no == memory_no:
             continue
+        if opened[one.uid].number != one.version:
+            continue  # not what the model was shown
         row = tx.execute(OPEN, {"owner": owner_id, "memory": opened[one.uid].memory_no}).first()
         if row is not None and (row.successor_no is None or one.how in (How.CORRECTS, *_RETIRING)):
             yield one.how, row

@@ -95,14 +95,21 @@ def _named(who: Owner) -> dict[str, str]:
 
 def owner_number(tx: Connection, who: Owner) -> int | None:
     """The number of an owner; None where it has nothing yet."""
+    state = owner_state(tx, who)
+    return None if state is None else state.id
+
+
+def owner_state(tx: Connection, who: Owner) -> OwnerState | None:
+    """An owner as the store knows it; None where it has nothing yet."""
     o = owner.c
-    query = select(o.id).where(
+    query = select(o.id, o.seq).where(
         o.tenant == who.tenant,
         o.user_id == who.user_id,
         o.agent_id == who.agent_id,
         o.app_id == who.app_id,
     )
-    return tx.execute(query).scalar()
+    row = tx.execute(query).first()
+    return None if row is None else OwnerState(row.id, row.seq, who)
 
 
 def lock_owner(tx: Connection, tenant: str, owner_id: int) -> OwnerState:

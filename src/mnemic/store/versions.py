@@ -20,7 +20,12 @@ from .schema import AnyRow, chunks
 
 # A memory with the version of it that is believed.
 BELIEVED = select(
-    s.memory.c.kind, s.memory.c.live_key, s.memory.c.no, s.memory.c.uid, s.version.c.text
+    s.memory.c.kind,
+    s.memory.c.live_key,
+    s.memory.c.no,
+    s.memory.c.uid,
+    s.version.c.text,
+    s.version.c.valid_to,
 ).join_from(
     s.memory,
     s.version,
@@ -70,11 +75,12 @@ _LAST_AT = (
 
 
 class Live(NamedTuple):
-    """A memory that holds a live key."""
+    """A memory that holds a live key, and the end of what it says, if that has one."""
 
     memory_no: int
     uid: str
     text: str
+    valid_to: Instant | None = None
 
 
 def not_before(tx: Connection, owner_id: int, act: Act) -> Act:
@@ -88,7 +94,7 @@ def live_memories(tx: Connection, owner_id: int, keys: Sequence[str]) -> dict[tu
     found: dict[tuple[str, str], Live] = {}
     for some in chunks(sorted(set(keys))):
         for row in tx.execute(_LIVE, {"owner": owner_id, "keys": some}):
-            found[row.kind, row.live_key] = Live(row.no, row.uid, row.text)
+            found[row.kind, row.live_key] = Live(row.no, row.uid, row.text, row.valid_to)
     return found
 
 

@@ -36,6 +36,7 @@ from .spaces import hold_space
 from .versions import (
     BELIEVED,
     OPEN,
+    SET_KEY,
     Live,
     end_version,
     live_memories,
@@ -118,6 +119,12 @@ def add(
             rows.memory_run.append(label)
             spans = one.proposal.spans
             rows.support.extend(support_row(span, one.memory_no, messages, state.id) for span in spans)
+        elif one.proposal.only_touches:
+            # A wish to forget something names it: it is buried with what it is about.
+            forgotten = meeting.forgotten(one.proposal, met)
+            for memory_no in forgotten:
+                spans = one.proposal.spans
+                rows.support.extend(support_row(span, memory_no, messages, state.id) for span in spans)
     rows.support.extend(_buried_support(tx, state.id, batch.buried, messages))
     rows.change.append(change_row(state.id, numbers, Event.EPISODE, act, None))
     _drop_twin_supports(rows)
@@ -158,8 +165,15 @@ def _take_in(
     if proposal.only_touches:
         return _Kept(proposal, embedded)
     owner_id = numbers.state.id
-    found = live.get((proposal.kind, key)) or _held_then(tx, owner_id, proposal, key, batch.observed_at)
-    same = None if found else meeting.same_memory(proposal, met)
+    said_at = _said_at(proposal, batch.observed_at)
+    found = live.get((proposal.kind, key))
+    if found is not None and _is_over(found, proposal, said_at):
+        tx.execute(
+            SET_KEY, {"owner": owner_id, "memory": found.memory_no, "key": past_key(key, found.memory_no)}
+        )
+        found = None
+    found = found or _held_then(tx, owner_id, proposal, key, batch.observed_at)
+    same = None if found else meeting.same_memory(proposal, met, said_at)
     if same is not None and same[0] is How.REFINES:
         refined = same[1]
         # Its words may be those of another memory once they have its day.
@@ -188,6 +202,12 @@ def _take_in(
     return _Kept(proposal, embedded, Outcome(uid, proposal.content.text, Event.ADD), memory_no)
 
 
+def _is_over(found: Live, proposal: Proposal, said_at: Instant) -> bool:
+    """Whether what a memory says had ended when the same was said again, which is a memory of its own then."""
+    end = proposal.content.validity.end
+    return found.valid_to is not None and found.valid_to <= said_at and (end is None or end > said_at)
+
+
 def _settle(
     tx: Connection,
     numbers: Numbers,
@@ -199,8 +219,10 @@ def _settle(
 ) -> list[Outcome]:
     """Do to other memories what a proposal does to them; its outcomes."""
     said_at = _said_at(one.proposal, batch.observed_at)
+    if one.proposal.unreconciled:
+        act = replace(act, reason=meeting.UNRECONCILED)
     if one.refines is not None:
-        meeting.refine(tx, numbers, one.refines, one.proposal, one.embedded, said_at, act)
+        meeting.refine(tx, numbers, one.refines, one.proposal, one.embedded, act)
     if one.proposal.meets is not None:
         told = (one.outcome, one.memory_no, batch.run_id, said_at)
         return meeting.settle(tx, numbers, one.proposal, met, *told, act)
@@ -270,7 +292,7 @@ def _held_then(
     tx: Connection, owner_id: int, proposal: Proposal, key: str, observed_at: Instant
 ) -> Live | None:
     """The superseded memory that a proposal merely says again, as when an old talk is added once more."""
-    if not proposal.claims:
+    if not proposal.claims and proposal.meets is None:
         return None
     values = {
         "owner": owner_id,
