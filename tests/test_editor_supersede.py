@@ -76,6 +76,14 @@ def test_an_old_talk_ends_nothing_that_was_said_since(m: Memory, server: Scripte
     assert m.check()["sound"]
 
 
+def test_an_end_told_by_an_old_talk_ends_nothing_and_is_told(m: Memory, server: ScriptedServer) -> None:
+    [cat] = kept(m, "Has a cat 猫", timestamp="2024-01-01")
+    meeting(server, ("No cat 猫 any more", {"Has a cat 猫": "ends"}))
+    [item] = m.add("No cat 猫 any more", user_id="u1", timestamp="2022-01-01")["results"]
+    assert (item["id"], item["event"]) == (cat, "NONE")
+    assert texts(m) == ["Has a cat 猫"]
+
+
 def test_an_end_that_was_told_is_not_put_off(m: Memory, server: ScriptedServer) -> None:
     end = in_days(10)
     m.add(facts=[{"text": "Is on leave 假", "valid_to": end}], user_id="u1")

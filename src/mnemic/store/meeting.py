@@ -192,7 +192,9 @@ def settle(
             end_version(tx, numbers, row, *_end_of(row, proposal, said_at), None, act)
             others.append(Outcome(row.uid, row.text, Event.DELETE))
     if memory is None:
-        return others
+        # What was said later, or has ended already, stays as it is; that is told too.
+        met = [opened[one.uid] for one in proposal.meets or () if one.uid in opened]
+        return others or [Outcome(row.uid, row.text, Event.NONE) for row in met]
     return [replace(memory, supersedes=tuple(supersedes), corrects=tuple(corrects)), *others]
 
 
