@@ -444,7 +444,7 @@ def test_version(run: Run) -> None:
 def test_help_names_every_command_and_fits(run: Run) -> None:
     text = CliRunner().invoke(app, ["--help"]).stdout
     names = "add search why list get update delete restore trash history messages stats config eval"
-    names += " purge log check export import doctor init demo version"
+    names += " purge log trace replay prompt check export import doctor init demo version"
     for name in names.split():
         assert f"\n  {name} " in text
         page = CliRunner().invoke(app, [name, "-h"])

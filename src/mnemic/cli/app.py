@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from . import more, read, transfer, write
+from . import more, prompts, read, transfer, write
 from .call import Call, JsonOption, StoreOption, TenantOption, command
 
 VERBS: dict[str, Callable[..., None]] = {
@@ -25,6 +25,8 @@ VERBS: dict[str, Callable[..., None]] = {
     "messages": read.messages,
     "stats": read.stats,
     "log": read.log,
+    "trace": read.trace,
+    "replay": read.replay,
 }
 
 # Plain help takes half the time of boxed help and reads as well in a pipe.
@@ -36,6 +38,9 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 config = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="The settings in force.")
+prompt = typer.Typer(
+    no_args_is_help=True, rich_markup_mode=None, help="What models are told, version by version."
+)
 evals = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Measure with labelled data.")
 
 
@@ -72,7 +77,10 @@ config.command("show")(command(more.config_show, scoped=False))
 evals.command("locomo")(command(more.eval_locomo, scoped=False, stored=False))
 evals.command("statements")(command(more.eval_statements, scoped=False, stored=False))
 evals.command("prompts")(command(more.eval_prompts, scoped=False, stored=False))
+prompt.command("show")(command(prompts.prompt_show, scoped=False, stored=False))
+prompt.command("diff")(command(prompts.prompt_diff, scoped=False, stored=False))
 app.add_typer(config, name="config")
+app.add_typer(prompt, name="prompt")
 app.add_typer(evals, name="eval")
 app.command("reembed")(command(more.reembed, scoped=False))
 app.command("check")(command(more.check, scoped=False))

@@ -26,16 +26,18 @@ def from_json(text: str | None, option: str) -> Any:
 
 def from_json_file(path: str | None, option: str) -> Any:
     """The JSON in a file, `-` for standard input; None for no path."""
-    if path is None:
-        return None
+    return None if path is None else from_json(text_of_file(path, option), option)
+
+
+def text_of_file(path: str, option: str) -> str:
+    """The text in a file, `-` for standard input."""
     if path == "-":
-        return from_json(stdin_text(), option)
+        return stdin_text()
     try:
-        text = Path(path).read_text(encoding="utf-8-sig")
+        return Path(path).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as fault:
         reason = fault.strerror if isinstance(fault, OSError) else "it is not UTF-8 text"
         raise typer.BadParameter(f"{path!r} cannot be read: {reason}.", param_hint=option) from fault
-    return from_json(text, option)
 
 
 def time_of(text: str | None) -> str | int | float | None:

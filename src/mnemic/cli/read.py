@@ -28,6 +28,8 @@ TopK = Annotated[
 Threshold = Annotated[float | None, typer.Option("--threshold", help="The least score, 0 to 1.")]
 AsOf = Annotated[str | None, typer.Option("--as-of", metavar="TIME", help="What held at that time.")]
 
+TraceId = Annotated[str, typer.Argument(metavar="ID", help="The trace_id of an add.")]
+
 PAGE = 500
 
 
@@ -184,6 +186,43 @@ def log(
     with call.memory() as memory:
         listed = _paged(memory.log, given, limit, cursor, everything)
     call.show(cast("shapes.LogPage", listed), show.log)
+
+
+def trace(call: Call, trace_id: TraceId) -> None:
+    """Show each step of an add.
+
+    What was said, what a model was shown, what it replied, what was decided and stored.
+    """
+    from . import show_steps
+
+    with call.memory() as memory:
+        told = memory.trace(trace_id, **call.ids)
+    call.show(told, show_steps.trace)
+
+
+def replay(
+    call: Call,
+    trace_id: TraceId,
+    live: Annotated[
+        bool, typer.Option("--live", help="Ask the configured model, with today's prompt and settings.")
+    ] = False,
+    answer: Annotated[
+        str | None,
+        typer.Option("--answer", metavar="FILE", help="A reply to take instead; - for standard input."),
+    ] = None,
+) -> None:
+    """Judge an add again, and show what differs.
+
+    Nothing is stored. Without options today's code judges the model's replies of that time.
+    """
+    from . import show_steps
+
+    if live and answer is not None:
+        raise typer.BadParameter("Give --live or --answer, not both.")
+    given = None if answer is None else inputs.text_of_file(answer, "--answer")
+    with call.memory() as memory:
+        result = memory.replay(trace_id, answer="live" if live else given, **call.ids)
+    call.show(result, show_steps.replayed)
 
 
 def stats(call: Call) -> None:

@@ -146,14 +146,31 @@ def added(result: shapes.AddResult) -> None:
     console = make_console()
     for item in result["results"]:
         lines: list[str | Text] = [one_line(item["memory"]), faint(item["id"])]
+        if "previous_memory" in item:
+            lines.append(faint(f"was: {one_line(item['previous_memory'])}"))
         lines += [faint(f"replaces {closed}") for closed in item.get("supersedes", [])]
+        lines += [faint(f"corrects {wrong}") for wrong in item.get("corrects", [])]
+        if item.get("unreconciled"):
+            lines.append("unreconciled: other memories changed while this was decided")
         beside(console, f"{'kept' if item['event'] == 'NONE' else item['event']:<6}", *lines)
     for rejected in result["rejected"]:
-        words = rejected["reason"].replace("_", " ")
+        detail = f": {one_line(rejected['detail'])}" if "detail" in rejected else ""
+        words = f"{rejected['reason'].replace('_', ' ')}{detail}"
         beside(console, "not   ", one_line(rejected["text"] or "(no text)"), faint(words))
     for failed in result["failed"]:
         beside(console, "FAILED", one_line(failed["text"]), faint(one_line(failed["reason"])))
     _notice(console, result)
+    cost = result["usage"]
+    if cost["llm_calls"]:
+        asked = count(cost["llm_calls"], "request")
+        tokens = f"{cost['tokens_in']:,} tokens in, {cost['tokens_out']:,} out"
+        console.print(faint(f"{asked} to a model, {tokens}, {cost['ms']:,.0f} ms"))
+        console.print(faint(f"trace {result['trace_id']}"), soft_wrap=True)
+    if "trace" in result:
+        from .show_steps import trace
+
+        console.print()
+        trace(result["trace"])
 
 
 def moved(result: shapes.ReembedResult) -> None:

@@ -50,6 +50,20 @@ def add(
         str | None, typer.Option("--expires", metavar="DAY", help="The last day it is kept.")
     ] = None,
     idempotency_key: Key = None,
+    editing: Annotated[
+        str | None,
+        typer.Option(
+            "--editing", metavar="HOW", help="supersede, append or reconcile: how facts meet others."
+        ),
+    ] = None,
+    prompt: Annotated[
+        str | None, typer.Option("--prompt", metavar="TEXT", help="Instructions to the model, for this once.")
+    ] = None,
+    memory_type: Annotated[
+        str | None,
+        typer.Option("--memory-type", metavar="NAME", help="procedural_memory: how an agent did a task."),
+    ] = None,
+    trace: Annotated[bool, typer.Option("--trace", help="Show each step.")] = False,
 ) -> None:
     """Keep what was said, or facts."""
     said = _said(text, messages, file, fact)
@@ -63,6 +77,10 @@ def add(
             timestamp=inputs.time_of(timestamp),
             expiration_date=expires,
             idempotency_key=idempotency_key,
+            editing=editing,
+            prompt=prompt,
+            memory_type=memory_type,
+            trace=trace,
             **given,
             **call.ids,
         )

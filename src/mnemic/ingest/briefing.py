@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta, timezone, tzinfo
+from datetime import UTC, timedelta, timezone, tzinfo
 
 from ..clock import Instant, to_datetime
 from ..models.llm import ChatMessage
@@ -230,6 +230,22 @@ def procedure(prompt: Prompt, brief: Brief, body: str | None, instructions: str 
         s["format"],
     )
     return [ChatMessage("system", "\n\n".join(parts)), ChatMessage("user", "\n".join(("MESSAGES", *told)))]
+
+
+def final(prompt: Prompt, wishes: Wishes, *, for_agent: bool = False) -> str:
+    """The instructions of a prompt as they are sent: with what the configuration adds, or puts in their place."""
+    nothing = Brief((), (), 0, UTC, for_agent=for_agent)
+    if prompt.name == "extract":
+        sent = extraction(prompt, nothing, wishes)
+    elif prompt.name == "decide":
+        sent = decision(prompt, (), (), UTC)
+    elif prompt.name == "reconcile":
+        sent = reconciliation(prompt, (), (), wishes)
+    elif prompt.name == "procedure":
+        sent = procedure(prompt, nothing, None, wishes.instructions)
+    else:
+        return "\n\n".join(prompt.sections.values())
+    return sent[0].content
 
 
 def quoted(text: str, most: int = MOST_OF_A_SOURCE + 100) -> str:

@@ -81,6 +81,11 @@ def by_id(prompt_id: str) -> Prompt:
     return load(name, int(version))
 
 
+def named(name: str) -> Prompt:
+    """The prompt that an id or a name tells: "extract/1", or "extract". Raises as `by_id` and `load`."""
+    return by_id(name) if "/" in name else load(name)
+
+
 @contextmanager
 def using(ids: Iterable[str]) -> Iterator[None]:
     """Within the block, take these versions ("extract/1") instead of the newest: to compare them."""
