@@ -40,8 +40,9 @@ format: $(STAMP)
 bench: $(STAMP)  ## speed and size against mem0 in the same run
 	$(BIN)/python bench/run.py --suite
 
-soak: $(STAMP)  ## eight processes on one store, killed at random, for two minutes; then count what is there
+soak: $(STAMP)  ## eight processes on one store, killed at random, for two minutes; then the long tests
 	$(BIN)/python bench/soak.py
+	$(BIN)/python -m pytest -n 2 -m slow
 
 clean:
 	rm -rf $(VENV) .venv-mem0 .venv-mem0-1 .venv-mem0-2 .mypy_cache .ruff_cache .pytest_cache .hypothesis
