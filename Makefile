@@ -29,8 +29,11 @@ MEM0_STAMPS := .venv-mem0-1/.installed .venv-mem0-2/.installed
 	.venv-mem0-$*/bin/python -m pip install --quiet -r $<
 	@touch $@
 
+# Compiled once, not by each process that a test starts.
+test: export PYTHONDONTWRITEBYTECODE :=
 # Tests wait for disks and servers more than they compute: four at a time keep two cores busy.
 test: check $(MEM0_STAMPS)  ## everything
+	$(BIN)/python -m compileall -q src
 	$(BIN)/python -m pytest -n 4 --dist worksteal
 
 format: $(STAMP)
