@@ -29,8 +29,11 @@ MEM0_STAMPS := .venv-mem0-1/.installed .venv-mem0-2/.installed
 	.venv-mem0-$*/bin/python -m pip install --quiet -r $<
 	@touch $@
 
+# Compiled once, not by each process that a test starts.
+test: export PYTHONDONTWRITEBYTECODE :=
 # Tests wait for disks and servers more than they compute: four at a time keep two cores busy.
 test: check $(MEM0_STAMPS)  ## everything
+	$(BIN)/python -m compileall -q src
 	$(BIN)/python -m pytest -n 4 --dist worksteal
 
 format: $(STAMP)
@@ -40,8 +43,9 @@ format: $(STAMP)
 bench: $(STAMP)  ## speed and size against mem0 in the same run
 	$(BIN)/python bench/run.py --suite
 
-soak: $(STAMP)  ## eight processes on one store, killed at random, for two minutes; then count what is there
+soak: $(STAMP)  ## eight processes on one store, killed at random, for two minutes; then the long tests
 	$(BIN)/python bench/soak.py
+	$(BIN)/python -m pytest -n 2 -m slow
 
 clean:
 	rm -rf $(VENV) .venv-mem0 .venv-mem0-1 .venv-mem0-2 .mypy_cache .ruff_cache .pytest_cache .hypothesis

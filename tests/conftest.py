@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import ipaddress
 import itertools
 import os
@@ -81,6 +82,13 @@ OTHER = [
 # A test that asks for `store`, or for what stands on it (`m`, `make_memory`, `row_counts`, `empty_store`,
 # `memory_with`), runs once on SQLite and once on PostgreSQL. One that also asks for `store_path`, because it works
 # on the file itself, or is marked `sqlite`, runs on SQLite only.
+
+
+def pytest_collection_finish() -> None:
+    """Keep the garbage collector off what stays: with a test session's objects it takes a sixth of the time."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(700, 20, 50)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

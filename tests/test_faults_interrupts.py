@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sqlite3
 import sys
 import time
@@ -62,31 +63,36 @@ def interrupted(call: Any, moment: int) -> KeyboardInterrupt | None:
 
 
 @pytest.mark.parametrize("verb", ["add", "delete", "search"])
+@pytest.mark.parametrize("step", [3, pytest.param(1, marks=pytest.mark.slow)])
 def test_ctrl_c_at_any_moment_leaves_a_store_that_works(
-    make_memory: MakeMemory, verb: str, monkeypatch: pytest.MonkeyPatch
+    make_memory: MakeMemory, verb: str, step: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("mnemic.store.sqlite.BUSY_SECONDS", 0.5)
     # The log is tidied by another thread, which is rightly inside the gate.
     monkeypatch.setattr("mnemic.store.sqlite.CHECKPOINT_BYTES", 2**40)
-    moments, last = 0, None
-    while moments == 0 or last is not None:
-        if moments % 5 == 0:
+    moment, last = 1, None
+    for tried in itertools.count():
+        n = tried % 5
+        if n == 0:
             # Afresh now and then: SQLAlchemy's pool may lose one of its connections each time.
-            m = make_memory()
+            m, user = make_memory(), f"u1-{tried}"
             m.add("a note", user_id="u2", infer=False)
-        made = m.add(facts=["goes", f"stays {moments}"], user_id="u1")["results"]
+            facts = [f"{fate} {i}" for fate in ("goes", "stays") for i in range(5)]
+            made = [item["id"] for item in m.add(facts=facts, user_id=user)["results"]]
         calls = {
-            "add": lambda m=m, n=moments: m.add(f"one more {n}", user_id="u1", infer=False),
-            "delete": lambda m=m, uid=made[0]["id"]: m.delete(uid),
+            "add": lambda m=m, user=user, n=n: m.add(f"one more {n}", user_id=user, infer=False),
+            "delete": lambda m=m, uid=made[n]: m.delete(uid),
             "search": lambda m=m: m.search("note", user_id="u2"),
         }
-        moments += 1
         # Kept, as a notebook keeps the last traceback, and with it the frames of the call.
-        last = interrupted(calls[verb], moments)
-        assert gate._gate.inside == set(), f"moment {moments}: a fork would wait for somebody who is gone"
-        m.update(made[1]["id"], text=f"changed {moments}")
-        assert m.search(f"changed {moments}", user_id="u1")["results"][0]["id"] == made[1]["id"]
-    assert moments > 20
+        last = interrupted(calls[verb], moment)
+        assert gate._gate.inside == set(), f"moment {moment}: a fork would wait for somebody who is gone"
+        m.update(made[5 + n], text=f"changed {n}")
+        assert m.search(f"changed {n}", user_id=user)["results"][0]["id"] == made[5 + n]
+        if last is None:
+            break
+        moment += step
+    assert moment > 60
 
 
 @pytest.mark.parametrize("verb", ["add", "update", "delete and restore", "delete_all"])

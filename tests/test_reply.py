@@ -270,5 +270,5 @@ def test_time_grows_with_the_length_only(piece: str) -> None:
             read_reply(text, lambda value: items_of(value, "facts"))
         return time.process_time() - began
 
-    short = min(seconds(50_000) for _ in range(3))
-    assert seconds(800_000) < 16 * 6 * short + 0.5
+    short = min(seconds(25_000) for _ in range(3))
+    assert seconds(400_000) < 16 * 6 * short + 0.5

@@ -139,7 +139,7 @@ def heard(m: Memory) -> list[Any]:
     return found
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
 @given(history=st.lists(steps, min_size=1, max_size=14), vectors=st.booleans())
 def test_export_and_import_are_the_identity(history: list[tuple[Any, ...]], vectors: bool) -> None:
     with (
@@ -162,7 +162,7 @@ def test_export_and_import_are_the_identity(history: list[tuple[Any, ...]], vect
         assert heard(there) == heard(here)
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
 @given(history=st.lists(steps, min_size=1, max_size=14), ids=who, label=run)
 def test_a_part_of_a_store_is_imported_as_it_was_exported(
     history: list[tuple[Any, ...]], ids: dict[str, str], label: dict[str, str]
