@@ -164,7 +164,7 @@ def shown_settings(config: Config) -> list[tuple[str, str, str]]:
         if value is None and key == "store":
             value = store_location(config)
         elif value is None:
-            value = {"embedder": best_installed(), "timezone": "UTC"}.get(key)
+            value = {"embedder": best_installed(), "timezone": "UTC", "editing": config.mode.value}.get(key)
         rows.append((key, _masked(value), config.sources.get(key, "default")))
     return rows
 

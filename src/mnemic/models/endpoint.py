@@ -305,7 +305,7 @@ class Endpoint:
         if wait is None:
             message += f" It asks to wait for {outage.wait:g} s."
         if tries > 1:
-            message += f" Given up after {tries} tries."
+            message = f"{message.rstrip('.')}. Given up after {tries} tries."
         return self._error(message, details={"base_url": self._config.place, "tries": tries})
 
     async def _line(self) -> _Line:
