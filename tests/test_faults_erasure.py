@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -18,6 +19,7 @@ from mnemic import Memory, NotFoundError, ScopeError
 from mnemic.cli.app import app
 from mnemic.models.fakes import HashEmbedder
 from mnemic.store.schema import OWNED, tables
+from mnemic.store.sqlite import BUSY_SECONDS
 from raw_stores import raw_connection
 
 TOKEN = "zq-9931-xy"
@@ -328,7 +330,9 @@ def test_a_reader_of_an_older_state_is_waited_for_and_then_told_of(
     with closing(sqlite3.connect(store_path, isolation_level=None)) as reader:
         reader.execute("BEGIN")
         reader.execute("SELECT count(*) FROM memory").fetchone()
+        began = time.monotonic()
         receipt = m.purge(user_id="u1")
+        assert time.monotonic() - began < BUSY_SECONDS / 2, "SQLite itself waited, as long as for a lock"
         assert receipt["bytes_erased"] is False
         assert "older state" in receipt["notice"]
         assert m.get_all(user_id="u1", show_deleted=True)["total"] == 0

@@ -404,7 +404,7 @@ def check_agreement(databases: Sequence[Connection], rows: list[FilterRecord], n
 
 
 QUICK = settings(
-    max_examples=100,
+    max_examples=60,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

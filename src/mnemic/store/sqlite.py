@@ -282,10 +282,15 @@ def erase(engine: Engine, seconds: float) -> bool:
         raw = connection.connection.driver_connection
         assert isinstance(raw, sqlite3.Connection)
         raw.execute("VACUUM")
-        while raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
-            if time.monotonic() > until:
-                return False
-            time.sleep(0.01)
+        # SQLite itself would wait as long as for a lock, and let no writer in meanwhile.
+        raw.execute("PRAGMA busy_timeout=0")
+        try:
+            while raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
+                if time.monotonic() > until:
+                    return False
+                time.sleep(0.01)
+        finally:
+            raw.execute(f"PRAGMA busy_timeout={int(BUSY_SECONDS * 1000)}")
     return True
 
 
