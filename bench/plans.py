@@ -45,7 +45,7 @@ class Step:
 
         An id that users see is one row's; a run's label is looked for in the index of labels.
         """
-        return not {"owner_id", "uid", "run_id"} & {*self.sought}
+        return not {"owner_id", "uid", "trace_id", "run_id"} & {*self.sought}
 
 
 @dataclass(frozen=True, slots=True)

@@ -240,6 +240,9 @@ def use_every_verb(m: Memory, second: Memory) -> None:
         **who,
         timestamp="2024-07-20",
     )
+    traced = m.add(f"I keep {TOKEN}.", **who, **run, trace=True, idempotency_key=f"traced-{TOKEN}")[
+        "trace_id"
+    ]
     uid = added[0]["id"]
     for read in (m, second, m.scoped(**who)):
         for filters in FILTERS:
@@ -256,6 +259,8 @@ def use_every_verb(m: Memory, second: Memory) -> None:
         read.get(uid, **run)
         read.history(uid)
         read.stats()
+        for ids in ({}, who, run):
+            read.trace(traced, **ids)
         read.log(**who, memory_id=uid, since="2024", until="2099-01-01", actor=TOKEN, event=["ADD", "NONE"])
         read.log(**run, limit=1, cursor=read.log(**who, limit=1)["next"])
         for ids in ({}, who, run):
