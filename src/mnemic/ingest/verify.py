@@ -207,6 +207,8 @@ class _Desk:
 def _judged(fact: Drawn, desk: _Desk) -> Judged:
     text = fact.text
     ends = bool(fact.meets) and all(one.how in ONLY_TOUCHING for one in fact.meets) and not desk.only_adds
+    if desk.only_adds and fact.meets and all(one.how is How.FORGETS for one in fact.meets):
+        return Judged(fact, None, "nothing_to_add")
     if ends and not text:
         # What only ends others becomes no memory: its text is for people to read.
         text = ", ".join(f"{one.how.value} {one.label}" for one in fact.meets)
