@@ -80,20 +80,31 @@ def test_add_tells_what_a_model_did(server: ScriptedServer, run: Run) -> None:
         meeting("Works at Emca", "corrects"),
         reply(fact("Invented", 7)),
     )
+    # Each in a run of its own: what was said before would be looked up with it, and name other memories m1.
     first = json.loads(
-        run("--json", "add", "I live in Oslo, like coffee, have a dog, work at Acme.", "-u", "ann")
+        run(
+            "--json",
+            "add",
+            "I live in Oslo, like coffee, have a dog, work at Acme.",
+            "-u",
+            "ann",
+            "--run-id",
+            "r1",
+        )
     )
     oslo, coffee, dog, acme = (item["id"] for item in first["results"])
-    told = run("add", "Oslo is over, 我搬到了杭州", "-u", "ann")
+    told = run("add", "Lives in Oslo no more, 我搬到了杭州", "-u", "ann", "--run-id", "r2")
     assert f"replaces {oslo}" in told
     assert re.search(
         r"1 request to a model, [\d,]+ tokens in, [\d,]+ out, [\d,]+ ms\ntrace [0-9a-f]{32}\n", told
     )
-    refined = lines_of(run("add", "coffee? no sugar", "-u", "ann"))
+    refined = lines_of(run("add", "Likes coffee, no sugar", "-u", "ann", "--run-id", "r3"))
     assert f"UPDATE Likes coffee without sugar {coffee} was: Likes coffee" in refined
-    assert f"DELETE Has a dog {dog}" in lines_of(run("add", "the dog ran away", "-u", "ann"))
-    assert f"corrects {acme}" in run("add", "not Acme, Emca", "-u", "ann")
-    told = run("add", "nothing", "-u", "ann", "--trace")
+    assert f"DELETE Has a dog {dog}" in lines_of(
+        run("add", "Has a dog no more", "-u", "ann", "--run-id", "r4")
+    )
+    assert f"corrects {acme}" in run("add", "Works at Emca, not at Acme", "-u", "ann", "--run-id", "r5")
+    told = run("add", "nothing", "-u", "ann", "--run-id", "r6", "--trace")
     assert "not Invented source not allowed" in lines_of(told)
     assert "Asked to extract" in told
     assert narrow(told)
@@ -151,6 +162,15 @@ def test_a_trace_is_printed_and_is_what_the_api_tells(
     with Memory(str(tmp_path / "cli.db")) as m:
         assert json.loads(run("trace", traced, "--json")) == m.trace(traced)
     assert "not found" in run("trace", traced, "-u", "bob", code=1)
+
+
+def test_a_reply_that_could_not_be_used_is_printed_with_its_fault(server: ScriptedServer, run: Run) -> None:
+    server.enqueue("no idea", reply(fact("Likes tea")))
+    traced = json.loads(run("--json", "add", SAID, "-u", "ann"))["trace_id"]
+    shown = lines_of(run("trace", traced))
+    assert "no idea It could not be used: " in shown
+    assert shown.count("Asked to extract") == 2
+    assert "Differences None." in lines_of(run("replay", traced))
 
 
 def test_a_trace_without_a_model_is_printed_too(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

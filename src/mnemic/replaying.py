@@ -276,7 +276,7 @@ class _Again:
         known = {one.label: one for one in self._told.known_to(decided)}
         number_of = {text: number for number, text in reversed(list(enumerate(decided.get("facts", []))))}
         again = [
-            verify.decided_again(one, meets.get(number_of[one.fact.text], ()), known)
+            verify.decided_again(one, meets.get(number_of[one.fact.text]), known)
             if one.proposal is not None and one.fact.text in number_of
             else one
             for one in judged

@@ -89,6 +89,8 @@ def _call(console: Console, call: CallItem, told: TraceItem) -> None:
     title(console, f"Asked to {call['stage']}")
     console.print(faint(clean(_cost(call))), soft_wrap=True)
     beside(console, "", clean(call["raw"]))
+    if "fault" in call:
+        console.print(clean(f"It could not be used: {call['fault']}"))
 
 
 def _cost(call: CallItem) -> str:
