@@ -19,7 +19,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from mnemic import Memory
 from mnemic.models.fakes import HashEmbedder
@@ -27,8 +27,10 @@ from mnemic.store.schema import OWNED, tables
 from raw_stores import PostgresServer, Raw, raw_connection
 from warm import warm_commands
 
-# The same examples in every run.
-settings.register_profile("same", derandomize=True)
+# The same examples in every run, however slow the machine.
+settings.register_profile(
+    "same", derandomize=True, deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("same")
 
 

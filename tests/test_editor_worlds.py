@@ -100,7 +100,7 @@ def assert_chains(world: Mapping[str, Any]) -> None:
 
 
 @given(st.lists(_SAID, min_size=1, max_size=7))
-@settings(max_examples=40, deadline=None, phases=[Phase.generate])
+@settings(max_examples=20, deadline=None, phases=[Phase.generate])
 def test_whatever_a_model_says_nothing_is_lost_and_nothing_is_twice(talk: list[Said]) -> None:
     histories: dict[str, list[Any]] = {}
     llm = ScriptedLLM()
@@ -170,7 +170,7 @@ def brief(for_agent: bool) -> Brief:
 
 
 @given(_JSON | _FACTS, st.booleans(), st.booleans())
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_any_json_is_judged_or_unreadable(value: Any, for_agent: bool, only_adds: bool) -> None:
     try:
         drawn = read_facts(value)
@@ -202,7 +202,7 @@ def test_any_json_is_judged_or_unreadable(value: Any, for_agent: bool, only_adds
 
 
 @given(_JSON)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_any_json_is_decisions_or_unreadable(value: Any) -> None:
     try:
         decided = read_decisions(value)
@@ -212,7 +212,7 @@ def test_any_json_is_decisions_or_unreadable(value: Any) -> None:
 
 
 @given(_JSON | _EDITS, st.lists(_TEXTS, min_size=1, max_size=3))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_any_json_is_edits_or_unreadable(value: Any, told: list[str]) -> None:
     drawn = read_facts([{"text": text} for text in told])
     facts = judge(drawn, brief(False), HEARD, COMMON, MADE_WITH, {}, load("extract"))

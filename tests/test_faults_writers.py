@@ -329,6 +329,8 @@ async def _behind_another_thread(
         await asyncio.sleep(0.3)
         for call in calls:
             await _cancelled(call)
+        # The loop on which they run has to hear of it before they can go on.
+        await asyncio.sleep(0.2)
         other.execute("ROLLBACK")
 
 

@@ -121,7 +121,7 @@ def _item(item: Any, name: str, number: int) -> dict[str, Any]:
         return {"text": item}
     if not isinstance(item, Mapping) or (known := _text_of(item)) is None:
         raise UnreadableError(f'Item {number} of "{name}" is no object with a "text".')
-    return {"text" if key == known else key: inner for key, inner in item.items()}
+    return {**{key: inner for key, inner in item.items() if key != known}, "text": item[known]}
 
 
 def _text_of(item: Mapping[str, Any]) -> str | None:
