@@ -268,11 +268,6 @@ RowCounts = Callable[[], dict[str, int]]
 @pytest.fixture
 def row_counts(database: str, store: str, request: pytest.FixtureRequest) -> RowCounts:
     """How many rows each table of the test's store has, embedding spaces aside: they are no one's data."""
-    names = [name for name in tables.tables if name != "space"]
-    together = "SELECT " + ", ".join(f'(SELECT count(*) FROM "{name}")' for name in names)
-
-    def counted(raw: Raw) -> dict[str, int]:
-        return dict(zip(names, raw.execute(together)[0], strict=True))
 
     def counts() -> dict[str, int]:
         if database == "postgres":
@@ -281,6 +276,13 @@ def row_counts(database: str, store: str, request: pytest.FixtureRequest) -> Row
             return counted(raw)
 
     return counts
+
+
+def counted(raw: Raw) -> dict[str, int]:
+    """The same of any store."""
+    names = [name for name in tables.tables if name != "space"]
+    together = "SELECT " + ", ".join(f'(SELECT count(*) FROM "{name}")' for name in names)
+    return dict(zip(names, raw.execute(together)[0], strict=True))
 
 
 RunPython = Callable[..., str]

@@ -6,7 +6,9 @@ import asyncio
 import base64
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from types import MappingProxyType
@@ -14,9 +16,10 @@ from typing import Any
 
 import pytest
 
-from conftest import MakeMemory, RowCounts
+from conftest import MakeMemory, RowCounts, add_bystanders, counted, rows_of, unchanged_bystanders
 from mnemic import AsyncMemory, Memory, MnemicError, ScopeError, ValidationError
 from mnemic.models.fakes import ConstantEmbedder, HashEmbedder
+from raw_stores import raw_connection
 
 IDS = ("user_id", "agent_id", "app_id", "run_id")
 LONG = "x" * 4_000_001
@@ -290,23 +293,50 @@ CASES: list[tuple[str, str, list[Any]]] = [
 ]
 
 
+@dataclass(frozen=True)
+class Lasting:
+    """A memory that knows one thing."""
+
+    memory: Memory
+    known: str
+    row_counts: RowCounts
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgres"])
+def lasting(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lasting]:
+    """One for all bad arguments, since nothing of them may be written; with a second tenant beside."""
+    if request.param == "sqlite":
+        place: Any = nullcontext(str(tmp_path_factory.mktemp("lasting") / "notes.db"))
+    else:
+        place = request.getfixturevalue("postgres").schema()
+    with place as store:
+        add_bystanders(store, HashEmbedder())
+        with (
+            raw_connection(store, autocommit=True) as raw,
+            unchanged_bystanders(lambda: rows_of(raw, "other")),
+            Memory(store, embedder=HashEmbedder()) as m,
+        ):
+            [added] = m.add("something known", user_id="u", infer=False)["results"]
+            yield Lasting(m, added["id"], lambda: counted(raw))
+
+
 @pytest.mark.parametrize(("verb", "argument", "values"), CASES, ids=[f"{v}-{a}" for v, a, _ in CASES])
 def test_a_bad_argument_is_refused_and_nothing_is_written(
-    m: Memory, row_counts: RowCounts, verb: str, argument: str, values: list[Any]
+    lasting: Lasting, verb: str, argument: str, values: list[Any]
 ) -> None:
-    [known] = m.add("something known", user_id="u", infer=False)["results"]
-    before = row_counts()
+    m, known = lasting.memory, lasting.known
+    before = lasting.row_counts()
     for value in values:
-        arguments = {k: known["id"] if v == "KNOWN" else v for k, v in VALID[verb].items()}
+        arguments = {k: known if v == "KNOWN" else v for k, v in VALID[verb].items()}
         if argument == "facts":
             del arguments["messages"]
         arguments[argument] = value
         with pytest.raises(ValidationError) as caught:
             getattr(m, verb)(**arguments)
         assert_names(caught.value, argument, value)
-        assert row_counts() == before, f"{value!r:.80}"
-    assert m.get(known["id"])["memory"] == "something known"
-    assert [r["id"] for r in m.search("known", user_id="u")["results"]] == [known["id"]]
+        assert lasting.row_counts() == before, f"{value!r:.80}"
+    assert m.get(known)["memory"] == "something known"
+    assert [r["id"] for r in m.search("known", user_id="u")["results"]] == [known]
 
 
 def assert_names(fault: MnemicError, argument: str, value: Any) -> None:
