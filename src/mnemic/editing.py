@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from time import perf_counter
 from typing import TypeVar
 
 import numpy as np
@@ -16,9 +15,9 @@ import numpy as np
 from .checks import canonical_json
 from .clock import Instant
 from .config import Editing
-from .errors import EmbedderError, EmbedderMismatchError, LLMOutputError, StoreBusyError
+from .errors import EmbedderError, EmbedderMismatchError, StoreBusyError
 from .ingest import briefing, reconcile, verify
-from .ingest.ask import CUT_REASONS, Asked, complete_json
+from .ingest.ask import Asked, complete_json, complete_text
 from .ingest.briefing import Brief, Known, Wishes
 from .ingest.commit import Answered, commit, embedded_batch
 from .ingest.drawn import (
@@ -34,7 +33,6 @@ from .ingest.drawn import (
 from .ingest.given import Common
 from .ingest.messages import Heard
 from .ingest.parts_of_talk import parts_of
-from .ingest.reply import read_text
 from .ingest.verify import Judged
 from .models.llm import LLM, ChatMessage
 from .parts import Parts, off_loop
@@ -234,23 +232,19 @@ class Editor:
         prompt = load("procedure")
         sent = briefing.procedure(prompt, brief, instructions, self._task.wishes.instructions)
         async with self._parts.turns.slots:
-            began = perf_counter()
-            reply = await self._extractor.complete(sent)
-        if reply.finish_reason in CUT_REASONS:
-            raise LLMOutputError("The record was cut off because it grew too long.", raw=reply.text)
-        ms = (perf_counter() - began) * 1000
-        cost = Usage(calls=1, tokens_in=reply.tokens_in or 0, tokens_out=reply.tokens_out or 0, ms=ms)
-        call = Call("extract", prompt.id, reply.model, tuple(sent), reply.text, cost)
-        judged = Judged(Drawn(read_text(reply.text), brief.numbers, "assistant"), self._procedure(call))
-        return await self._stored(Draft(brief, (judged,), calls=(call,)), answer)
+            asked = await complete_text(self._extractor, sent)
+        judged = Judged(Drawn(asked.value, brief.numbers, "assistant"), self._procedure(asked, prompt.id))
+        return await self._stored(
+            Draft(brief, (judged,), calls=calls_of("extract", prompt.id, asked)), answer
+        )
 
-    def _procedure(self, call: Call) -> Proposal:
+    def _procedure(self, asked: Asked[str], prompt_id: str) -> Proposal:
         """The record as a memory that rests on all messages."""
         common = self._task.common
         return Proposal(
             kind=Kind.PROCEDURE,
             content=Content(
-                text=read_text(call.raw),
+                text=asked.value,
                 metadata=canonical_json(common.metadata),
                 expires_on=common.expires[0],
                 expires_at=common.expires[1],
@@ -258,8 +252,8 @@ class Editor:
             provenance=Provenance(
                 attributed_to="assistant",
                 extractor=f"{EXTRACTOR}:procedure",
-                prompt=call.prompt,
-                model=call.model,
+                prompt=prompt_id,
+                model=asked.model,
             ),
             spans=tuple(Span(at, 0, len(one.content)) for at, one in enumerate(self._task.talk.messages)),
             meets=(),
@@ -455,7 +449,7 @@ class Editor:
         read: Callable[[object], T],
     ) -> tuple[tuple[Call, ...], T]:
         asked: Asked[T] = await complete_json(llm, sent, schema, read)
-        return _calls(stage, prompt_id, asked), asked.value
+        return calls_of(stage, prompt_id, asked), asked.value
 
     # --- the commit -------------------------------------------------------------------------------------
 
@@ -535,7 +529,7 @@ class Editor:
         return await self._parts.in_current_space(attempt)
 
 
-def _calls(stage: str, prompt_id: str, asked: Asked[T]) -> tuple[Call, ...]:
+def calls_of(stage: str, prompt_id: str, asked: Asked[T]) -> tuple[Call, ...]:
     """The requests that a stage took, the last of which it goes by."""
     return tuple(
         Call(

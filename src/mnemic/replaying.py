@@ -7,8 +7,7 @@ for them anew. Nothing is written.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from time import perf_counter
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from . import steps
@@ -16,10 +15,10 @@ from .adding import wishes
 from .checks import shown
 from .clock import parse_instant, zone_named
 from .config import Editing
-from .editing import EXTRACTOR, Call
+from .editing import EXTRACTOR, Call, calls_of
 from .errors import ConfigError, ValidationError
 from .ingest import briefing, reconcile, verify
-from .ingest.ask import complete_json
+from .ingest.ask import Asked, complete_json, complete_text
 from .ingest.briefing import Brief, Known
 from .ingest.drawn import FACTS, MEMORY, Drawn, read_decisions, read_edits, read_facts
 from .ingest.given import Common
@@ -29,7 +28,7 @@ from .ingest.verify import Judged
 from .models.llm import LLM, ChatMessage
 from .parts import Parts, off_loop, on_loop
 from .prompts import Prompt, load
-from .records import Message, Owner, StoredMessage, Usage
+from .records import Message, Owner, StoredMessage
 from .steps import CallItem, DifferenceItem, OfferedItem, ReplayResult, SaidItem, TraceItem, VerdictItem
 from .text.normal import normal_form
 from .text.tokens import index_terms
@@ -110,7 +109,7 @@ class _Recorded:
             observed_at=self._instant(kept.get("observed_at") or kept["at"]),
             tz=self.tz,
             earlier=tuple(self._earlier(one) for one in kept.get("context", [])),
-            known=self._known(self.first),
+            known=self.known_to(self.first),
             for_agent=kept.get("for_agent", bool(kept.get("agent_id"))),
         )
 
@@ -122,9 +121,6 @@ class _Recorded:
 
     def known_to(self, call: CallItem) -> tuple[Known, ...]:
         """The memories that were shown in a call."""
-        return self._known(call)
-
-    def _known(self, call: CallItem) -> tuple[Known, ...]:
         offered: list[OfferedItem] = call.get("offered", self.kept.get("offered", []))
         return tuple(
             Known(
@@ -188,21 +184,12 @@ class _Again:
         if self.answer == LIVE:
             assert self._parts.llm is not None, "checked before"
             async with self._parts.turns.slots:
-                began = perf_counter()
-                reply = await self._parts.llm.complete(self.request)
-            cost = Usage(
-                calls=1,
-                tokens_in=reply.tokens_in or 0,
-                tokens_out=reply.tokens_out or 0,
-                ms=(perf_counter() - began) * 1000,
-            )
-            self.calls.append(
-                Call("extract", self.prompt.id, reply.model, tuple(self.request), reply.text, cost)
-            )
-            raw, self.model = reply.text, reply.model
+                asked = await complete_text(self._parts.llm, self.request)
+            self.calls += calls_of("extract", self.prompt.id, asked)
+            text, self.model = asked.value, asked.model
         else:
-            raw = self._reply()
-        fact = Drawn(read_text(raw), told.brief.numbers, "assistant")
+            text = read_text(self._reply())
+        fact = Drawn(text, told.brief.numbers, "assistant")
         return [{**steps.verdict_on(Judged(fact, None)), "verdict": PROPOSED}]
 
     async def facts(self) -> list[Judged]:
@@ -211,10 +198,10 @@ class _Again:
         self.request = briefing.extraction(self.prompt, brief, self.wishes)
         if self.answer == LIVE:
             assert self._parts.llm is not None, "checked before"
-            call, facts = await self._asked(
+            asked = await self._asked(
                 "extract", self._parts.llm, self.prompt, self.request, FACTS, read_facts
             )
-            self.model = call.model
+            facts, self.model = asked.value, asked.model
         else:
             facts = read_reply(self._reply(), read_facts)
         judged = await off_loop(lambda: self._judged(facts))
@@ -260,8 +247,8 @@ class _Again:
                 "where there is a model, there is one for second decisions"
             )
             sent = briefing.reconciliation(prompt, texts, known, self.wishes)
-            call, edits = await self._asked("decide", self._parts.decider, prompt, sent, MEMORY, read_edits)
-            model = call.model
+            asked = await self._asked("decide", self._parts.decider, prompt, sent, MEMORY, read_edits)
+            edits, model = asked.value, asked.model
         else:
             edits, model = read_reply(decided["raw"], read_edits), decided["model"]
             if texts != decided.get("facts", texts):
@@ -290,13 +277,12 @@ class _Again:
         prompt: Prompt,
         sent: Sequence[ChatMessage],
         schema: Mapping[str, Any],
-        read: Any,
-    ) -> tuple[Call, Any]:
+        read: Callable[[Any], T],
+    ) -> Asked[T]:
         async with self._parts.turns.slots:
             asked = await complete_json(llm, sent, schema, read)
-        call = Call(stage, prompt.id, asked.model, tuple(sent), asked.raw, asked.usage)
-        self.calls.append(call)
-        return call, asked.value
+        self.calls += calls_of(stage, prompt.id, asked)
+        return asked
 
 
 def _proposed(judged: Judged) -> VerdictItem:

@@ -1,4 +1,4 @@
-"""Asking an LLM for JSON: once, and once more with what was wrong."""
+"""Asking an LLM: for JSON, once, and once more with what was wrong; or for plain words."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mnemic.models.embed.texts import clean_text
 from mnemic.models.llm import LLM, ChatMessage, Completion
 from mnemic.records import Usage
 
-from .reply import read_reply
+from .reply import read_reply, read_text
 
 T = TypeVar("T")
 
@@ -68,17 +68,30 @@ async def complete_json(
     A reply that was cut or cannot be read is quoted to the model with the fault, once. Raises LLMOutputError
     with the text of the second, LLMError or ModelTimeoutError for an outage.
     """
-    first, values = await _attempt(llm, messages, schema, read)
+    reading: Callable[[str], T] = functools.partial(read_reply, read=read)
+    first, values = await _attempt(llm, messages, schema, reading)
     if first.fault is None:
         return Asked(values[0], (first,))
-    last, values = await _attempt(llm, [*messages, *_complaint(first.raw, first.fault.message)], schema, read)
+    complaint = _complaint(first.raw, first.fault.message)
+    last, values = await _attempt(llm, [*messages, *complaint], schema, reading)
     if last.fault is not None:
         raise last.fault
     return Asked(values[0], (first, last))
 
 
+async def complete_text(llm: LLM, messages: Sequence[ChatMessage]) -> Asked[str]:
+    """Ask for plain words, as `read_text` reads them.
+
+    Raises LLMOutputError for a reply that was cut, or says nothing; LLMError or ModelTimeoutError for an outage.
+    """
+    attempt, values = await _attempt(llm, messages, None, read_text)
+    if attempt.fault is not None:
+        raise attempt.fault
+    return Asked(values[0], (attempt,))
+
+
 async def _attempt(
-    llm: LLM, messages: Sequence[ChatMessage], schema: Mapping[str, Any], read: Callable[[Any], T]
+    llm: LLM, messages: Sequence[ChatMessage], schema: Mapping[str, Any] | None, read: Callable[[str], T]
 ) -> tuple[Attempt, tuple[T, ...]]:
     """One call: an attempt with one value, or with a fault and none."""
     began = time.perf_counter()
@@ -92,7 +105,7 @@ async def _attempt(
         usage = cost_of(completion)
         if completion.finish_reason in CUT_REASONS:
             raise LLMOutputError(_CUT, raw=raw)
-        values = (read_reply(raw, read),)
+        values = (read(raw),)
     except LLMOutputError as fault:
         found = fault
     usage = replace(usage, ms=(time.perf_counter() - began) * 1000)
