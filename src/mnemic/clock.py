@@ -47,6 +47,11 @@ class When:
     end: Instant
     precision: Precision
 
+    @property
+    def over(self) -> Instant:
+        """Where what lasts until then is over: at an instant itself, or at the end of a day, month or year."""
+        return self.start if self.precision == "instant" else self.end
+
 
 def now() -> Instant:
     """The present instant of the system clock."""
@@ -155,6 +160,11 @@ def offset_of(value: Any) -> int | None:
             return None
     offset = value.utcoffset() if isinstance(value, datetime) else None
     return None if not offset else int(offset / timedelta(minutes=1))
+
+
+def zone_at(offset: int | None, otherwise: tzinfo) -> tzinfo:
+    """The zone of an offset that `offset_of` gave; where it gave none, another."""
+    return otherwise if offset is None else timezone(timedelta(minutes=offset))
 
 
 def _day_of_moment(moment: datetime, tz: tzinfo, field: str) -> date:

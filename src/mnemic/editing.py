@@ -283,7 +283,7 @@ class Editor:
     async def _informed(self, brief: Brief) -> tuple[Brief, Seen]:
         """The brief with the recent messages of its run, and how far the owner had come when they were read."""
         task = self._task
-        begun = min(task.observed_at if one.said_at is None else one.said_at for one in brief.messages)
+        begun = min(map(brief.said_at, brief.messages))
 
         def look() -> tuple[tuple[StoredMessage, ...], Seen]:
             with self._parts.store().read() as tx:

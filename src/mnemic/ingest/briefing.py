@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, timedelta, timezone, tzinfo
+from datetime import UTC, tzinfo
 
-from ..clock import Instant, to_datetime
+from ..clock import Instant, to_datetime, zone_at
 from ..models.llm import ChatMessage
 from ..prompts import Prompt
 from ..records import Message, Rejected, StoredMessage
@@ -107,9 +107,13 @@ class Brief:
         """Whether any message may be the source of a fact."""
         return any(map(self.is_source, self.messages))
 
+    def said_at(self, message: Message) -> Instant:
+        """When a message was said."""
+        return self.observed_at if message.said_at is None else message.said_at
+
     def zone_of(self, message: Message) -> tzinfo:
         """The zone in which a message was told when it was said."""
-        return self.tz if message.offset is None else timezone(timedelta(minutes=message.offset))
+        return zone_at(message.offset, self.tz)
 
 
 def is_user(message: Message | StoredMessage) -> bool:
@@ -175,11 +179,8 @@ def extraction(prompt: Prompt, brief: Brief, wishes: Wishes) -> list[ChatMessage
         ]
     told += ["NEW MESSAGES"]
     for number, message in zip(brief.numbers, brief.messages, strict=True):
-        said_at = brief.observed_at if message.said_at is None else message.said_at
-        text = quoted(message.content)
-        told.append(
-            f"[{number}] {_speaker(message.role, message.name)} ({_time(said_at, brief.zone_of(message))}): {text}"
-        )
+        when = _time(brief.said_at(message), brief.zone_of(message))
+        told.append(f"[{number}] {_speaker(message.role, message.name)} ({when}): {quoted(message.content)}")
     return [ChatMessage("system", "\n\n".join(parts)), ChatMessage("user", "\n".join(told))]
 
 

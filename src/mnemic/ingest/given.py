@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, timedelta, timezone, tzinfo
+from datetime import date, tzinfo
 from typing import Any
 
 from ..checks import canonical_json, check_categories, check_metadata, check_text, shown
-from ..clock import Instant, day_of, iso, parse_day, parse_instant, parse_when
+from ..clock import Instant, day_of, iso, parse_day, parse_instant, parse_when, zone_at
 from ..errors import ValidationError, nearest
 from ..records import Content, Kind, Proposal, Provenance, Span, Validity
 from .messages import Heard
@@ -45,7 +45,7 @@ class Common:
     @property
     def zone(self) -> tzinfo:
         """The zone in which the talk took place."""
-        return self.tz if self.offset is None else timezone(timedelta(minutes=self.offset))
+        return zone_at(self.offset, self.tz)
 
 
 def expiry(value: Any, tz: tzinfo, field: str = "expiration_date") -> tuple[str | None, Instant | None]:
@@ -154,7 +154,7 @@ def read_validity(valid_from: Any, valid_to: Any, tz: tzinfo, field: str) -> Val
     """When something holds. Partial dates are ranges: from their first instant, to the end of their last."""
     start = None if valid_from is None else parse_when(valid_from, tz, field=f"{field}.valid_from")
     end = None if valid_to is None else parse_when(valid_to, tz, field=f"{field}.valid_to")
-    until = None if end is None else end.start if end.precision == "instant" else end.end
+    until = None if end is None else end.over
     if start is not None and until is not None and until <= start.start:
         raise ValidationError(
             f"{field}.valid_to ({iso(until)}) is not after valid_from ({iso(start.start)})."

@@ -91,7 +91,8 @@ def judge(
     heard: the messages as they were said; the brief has those that may be sent, without words that were deleted.
     only_adds: no fact may do anything to a memory but repeat it.
     """
-    desk = _Desk(brief, heard, common, drawn_with, categories, _own_words(prompt), only_adds)
+    known = {one.label: one for one in brief.known}
+    desk = _Desk(brief, heard, common, drawn_with, categories, known, _own_words(prompt), only_adds)
     seen: set[str] = set()
     judged = []
     for number, fact in enumerate(facts):
@@ -170,6 +171,7 @@ class _Desk:
     common: Common
     drawn_with: Provenances
     categories: Mapping[str, str]
+    known: Mapping[str, Known]
     ours: str
     only_adds: bool
     _sentences: dict[int, list[tuple[Span, Set[str]]]] = field(default_factory=dict)
@@ -223,19 +225,19 @@ def _judged(fact: Drawn, desk: _Desk) -> Judged:
         return Judged(fact, None, reason)
     if not ends and normal_form(text) in desk.ours and not _is_told(text, desk):
         return Judged(fact, None, "our_own_words")
-    met, void = meetings(fact.meets, {one.label: one for one in brief.known}, only_adds=desk.only_adds)
+    met, void = meetings(fact.meets, desk.known, only_adds=desk.only_adds)
     remarks = [f"nothing was done to {label!r}" for label in void]
     if ends and not met:
         return Judged(fact, None, "memory_not_offered", ", ".join(void), tuple(remarks))
     first = brief.messages[sources[0]]
     places = [desk.place(at) for at in sources]
     on, since, until, undated = _dates(fact, brief, first)
-    validity = _validity(on, since, until, _said_at(first, brief))
-    if fact.category is not None and fact.category.casefold() not in map(str.casefold, desk.categories):
-        remarks.append(f"{fact.category[:40]!r} is none of the categories")
+    validity = _validity(on, since, until, brief.said_at(first))
     category = next(
         (name for name in desk.categories if name.casefold() == (fact.category or "").casefold()), None
     )
+    if fact.category is not None and category is None:
+        remarks.append(f"{fact.category[:40]!r} is none of the categories")
     proposal = Proposal(
         kind=Kind.FACT,
         content=Content(
@@ -255,7 +257,7 @@ def _judged(fact: Drawn, desk: _Desk) -> Judged:
             prompt=desk.drawn_with.prompt,
             model=desk.drawn_with.model,
         ),
-        spans=tuple(span for at in places for span in _spans(text, at, desk)),
+        spans=_spans(text, places, desk),
         position=places[0],
         said_at=first.said_at,
         meets=met,
@@ -292,18 +294,18 @@ def _likeliest(text: str, desk: _Desk, allowed: Sequence[int]) -> int:
     return max(allowed, key=lambda at: (len(words & desk.words(desk.place(at))), at))
 
 
-def _spans(text: str, at: int, desk: _Desk) -> list[Span]:
-    """The sentences of message number `at` that state a fact; the whole message where none shares a word with it."""
+def _spans(text: str, places: Sequence[int], desk: _Desk) -> tuple[Span, ...]:
+    """The sentences of some messages that state a fact; a whole message where none shares a word with it."""
     words = index_terms(text).keys()
-    shared = [(len(words & said), span) for span, said in desk.sentences(at)]
-    best = max((many for many, _ in shared), default=0)
-    if best == 0:
-        return [Span(at, 0, len(desk.heard.messages[at].content))]
-    return [span for many, span in shared if many >= best * _AS_GOOD][:MOST_SPANS]
-
-
-def _said_at(message: Message, brief: Brief) -> Instant:
-    return brief.observed_at if message.said_at is None else message.said_at
+    found: list[Span] = []
+    for at in places:
+        shared = [(len(words & said), span) for span, said in desk.sentences(at)]
+        best = max((many for many, _ in shared), default=0)
+        if best == 0:
+            found.append(Span(at, 0, len(desk.heard.messages[at].content)))
+        else:
+            found += [span for many, span in shared if many >= best * _AS_GOOD][:MOST_SPANS]
+    return tuple(found)
 
 
 def _dates(
@@ -331,7 +333,7 @@ def _validity(on: When | None, since: When | None, until: When | None, said_at: 
     start = since if since is not None else happened
     end = None
     if until is not None:
-        end = until.start if until.precision == "instant" else until.end
+        end = until.over
         if end <= said_at or (start is not None and end <= start.start):
             end = None
     return Validity(
