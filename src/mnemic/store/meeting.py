@@ -13,7 +13,7 @@ from sqlalchemy import Connection, bindparam, select
 
 from ..clock import Instant
 from ..errors import StoreError
-from ..records import Act, Embedded, Event, How, Outcome, OwnerState, Proposal, Seen
+from ..records import Act, Embedded, Event, How, Meeting, Outcome, OwnerState, Proposal, Seen
 from ..text.normal import live_key
 from . import schema as s
 from .owners import Numbers
@@ -22,6 +22,8 @@ from .schema import AnyRow, chunks
 from .versions import (
     OPEN,
     SET_KEY,
+    WITH_MEMORY,
+    begun_at,
     end_version,
     replace_claims,
     replace_version,
@@ -35,6 +37,7 @@ _MOVED = select(s.change.c.memory_no, s.change.c.seq, s.change.c.event).where(
     s.change.c.seq > bindparam("seen"),
     s.change.c.event.in_(_MOVING),
 )
+_MET = WITH_MEMORY.where(s.memory.c.uid.in_(bindparam("uids", expanding=True)))
 # Why a change may not fit what came while it was decided.
 UNRECONCILED = "unreconciled: other memories changed while this was decided"
 _RETIRING = {
@@ -79,17 +82,14 @@ def open_rows(tx: Connection, owner_id: int, proposals: Sequence[Proposal]) -> d
     uids = sorted({one.uid for proposal in proposals for one in proposal.meets or ()})
     found: dict[str, AnyRow] = {}
     for some in chunks(uids):
-        query = (
-            select(s.version, s.memory.c.uid, s.memory.c.kind)
-            .join_from(
-                s.version,
-                s.memory,
-                (s.memory.c.owner_id == s.version.c.owner_id) & (s.memory.c.no == s.version.c.memory_no),
-            )
-            .where(s.version.c.owner_id == owner_id, s.memory.c.uid.in_(some), s.version.c.tx_to.is_(None))
-        )
-        found.update({row.uid: row for row in tx.execute(query)})
+        found.update({row.uid: row for row in tx.execute(_MET, {"owner": owner_id, "uids": some})})
     return found
+
+
+def _as_shown(one: Meeting, opened: Mapping[str, AnyRow]) -> AnyRow | None:
+    """The memory that is met; None where it is gone, or not any more what the model was shown."""
+    row = opened.get(one.uid)
+    return row if row is not None and row.number == one.version else None
 
 
 def same_memory(
@@ -101,8 +101,8 @@ def same_memory(
     by an older talk is older.
     """
     for one in proposal.meets or ():
-        row = opened.get(one.uid)
-        if row is None or one.how not in _SAME or row.successor_no is not None or row.number != one.version:
+        row = _as_shown(one, opened)
+        if row is None or one.how not in _SAME or row.successor_no is not None:
             continue
         if one.how is How.REPEATS or row.observed_at <= said_at:
             return one.how, row
@@ -112,9 +112,9 @@ def same_memory(
 def forgotten(proposal: Proposal, opened: Mapping[str, AnyRow]) -> list[int]:
     """The memories that a proposal wants forgotten."""
     return [
-        opened[one.uid].memory_no
+        row.memory_no
         for one in proposal.meets or ()
-        if one.how is How.FORGETS and one.uid in opened and opened[one.uid].number == one.version
+        if one.how is How.FORGETS and (row := _as_shown(one, opened)) is not None
     ]
 
 
@@ -218,11 +218,10 @@ def _others(
     """The memories that a proposal does something to, as they are by now: not its own, nor those that have ended
     already, if only by another proposal of the same call."""
     for one in proposal.meets or ():
-        if one.uid not in opened or one.how in _SAME or opened[one.uid].memory_no == memory_no:
+        shown = _as_shown(one, opened)
+        if shown is None or one.how in _SAME or shown.memory_no == memory_no:
             continue
-        if opened[one.uid].number != one.version:
-            continue  # not what the model was shown
-        row = tx.execute(OPEN, {"owner": owner_id, "memory": opened[one.uid].memory_no}).first()
+        row = tx.execute(OPEN, {"owner": owner_id, "memory": shown.memory_no}).first()
         if row is not None and (row.successor_no is None or one.how in (How.CORRECTS, *_RETIRING)):
             yield one.how, row
 
@@ -244,7 +243,7 @@ def _change(
     own = tx.execute(OPEN, {"owner": numbers.state.id, "memory": memory_no}).first()
     # Not so where the successor was said later too: it is a memory that was kept already.
     if own is not None and own.successor_no is None and own.observed_at < row.observed_at:
-        begun = row.observed_at if row.valid_from is None else row.valid_from
+        begun = begun_at(row)
         at = begun if begun > said_at else row.observed_at
         end_version(tx, numbers, own, at, row.valid_from_precision, row.memory_no, act)
     return False
@@ -253,7 +252,7 @@ def _change(
 def _end_of(row: AnyRow, proposal: Proposal, said_at: Instant) -> tuple[Instant, str | None]:
     """When a memory ends, and how exactly that was told: where what a proposal says begins, else when it was said;
     not later than it was to end anyway."""
-    begun = row.observed_at if row.valid_from is None else row.valid_from
+    begun = begun_at(row)
     validity = proposal.content.validity
     end: tuple[Instant, str | None] = (max(said_at, begun + 1), None)
     if validity.start is not None and validity.start > begun:

@@ -37,19 +37,17 @@ _LIVE = BELIEVED.where(
     s.memory.c.owner_id == bindparam("owner"),
     s.memory.c.live_key.in_(bindparam("keys", expanding=True)),
 )
-OPEN = (
+# Believed versions whole, each with its memory.
+WITH_MEMORY = (
     select(s.version, s.memory.c.uid, s.memory.c.kind)
     .join_from(
         s.version,
         s.memory,
         (s.memory.c.owner_id == s.version.c.owner_id) & (s.memory.c.no == s.version.c.memory_no),
     )
-    .where(
-        s.version.c.owner_id == bindparam("owner"),
-        s.version.c.memory_no == bindparam("memory"),
-        s.version.c.tx_to.is_(None),
-    )
+    .where(s.version.c.owner_id == bindparam("owner"), s.version.c.tx_to.is_(None))
 )
+OPEN = WITH_MEMORY.where(s.version.c.memory_no == bindparam("memory"))
 LATEST = (
     select(s.version)
     .where(s.version.c.owner_id == bindparam("owner"), s.version.c.memory_no == bindparam("memory"))
@@ -103,6 +101,12 @@ def reload_indexes(tx: Connection, numbers: Numbers, event: Event, act: Act) -> 
     owner_id = numbers.state.id
     tx.execute(insert(s.change), change_row(owner_id, numbers, event, not_before(tx, owner_id, act), None))
     numbers.save(tx)
+
+
+def begun_at(row: AnyRow) -> Instant:
+    """Since when a version's statement holds: as told, else since it was said."""
+    begun: Instant = row.observed_at if row.valid_from is None else row.valid_from
+    return begun
 
 
 def key_of(text: str, event_date: str, memory_no: int, successor_no: int | None) -> str:

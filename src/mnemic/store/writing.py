@@ -38,6 +38,7 @@ from .versions import (
     OPEN,
     SET_KEY,
     Live,
+    begun_at,
     end_version,
     live_memories,
     not_before,
@@ -114,17 +115,14 @@ def add(
         for proposal, key, embedded in zip(batch.proposals, keys, _embedded(batch, terms), strict=True)
     ]
     for one in kept:
+        stated = [one.memory_no] if one.memory_no is not None else meeting.forgotten(one.proposal, met)
+        for memory_no in stated:
+            # A wish to forget something names it: it is buried with what it is about.
+            spans = one.proposal.spans
+            rows.support.extend(support_row(span, memory_no, messages, state.id) for span in spans)
         if one.memory_no is not None:
             label = {"owner_id": state.id, "memory_no": one.memory_no, "run_id": batch.run_id}
             rows.memory_run.append(label)
-            spans = one.proposal.spans
-            rows.support.extend(support_row(span, one.memory_no, messages, state.id) for span in spans)
-        elif one.proposal.only_touches:
-            # A wish to forget something names it: it is buried with what it is about.
-            forgotten = meeting.forgotten(one.proposal, met)
-            for memory_no in forgotten:
-                spans = one.proposal.spans
-                rows.support.extend(support_row(span, memory_no, messages, state.id) for span in spans)
     rows.support.extend(_buried_support(tx, state.id, batch.buried, messages))
     rows.change.append(change_row(state.id, numbers, Event.EPISODE, act, None))
     _drop_twin_supports(rows)
@@ -174,20 +172,20 @@ def _take_in(
         found = None
     found = found or _held_then(tx, owner_id, proposal, key, batch.observed_at)
     same = None if found else meeting.same_memory(proposal, met, said_at)
-    if same is not None and same[0] is How.REFINES:
-        refined = same[1]
-        # Its words may be those of another memory once they have its day.
-        dated = meeting.key_of_refined(refined, proposal)
-        found = (live | live_memories(tx, owner_id, [dated])).get((proposal.kind, dated))
-        same = None if found else same
-    if same is not None and same[0] is How.REFINES:
-        outcome = Outcome(refined.uid, proposal.content.text, Event.UPDATE, previous=refined.text)
-        # Who says the same again in this call repeats it.
-        for one in (key, dated):
-            live[proposal.kind, one] = Live(refined.memory_no, refined.uid, proposal.content.text)
-        return _Kept(proposal, embedded, outcome, refined.memory_no, refined)
     if same is not None:
-        found = Live(same[1].memory_no, same[1].uid, same[1].text)
+        how, row = same
+        if how is How.REFINES:
+            # Its words may be those of another memory once they have its day.
+            dated = meeting.key_of_refined(row, proposal)
+            found = (live | live_memories(tx, owner_id, [dated])).get((proposal.kind, dated))
+            if found is None:
+                outcome = Outcome(row.uid, proposal.content.text, Event.UPDATE, previous=row.text)
+                # Who says the same again in this call repeats it.
+                for one in (key, dated):
+                    live[proposal.kind, one] = Live(row.memory_no, row.uid, proposal.content.text)
+                return _Kept(proposal, embedded, outcome, row.memory_no, row)
+        else:
+            found = Live(row.memory_no, row.uid, row.text)
     if found is not None:
         rows.change.append(change_row(owner_id, numbers, Event.NONE, act, found.memory_no))
         return _Kept(proposal, embedded, Outcome(found.uid, found.text, Event.NONE), found.memory_no)
@@ -326,7 +324,7 @@ def _meet_others(
     ended, late = [], False
     for other in _claimed(tx, owner_id, proposal, memory_no):
         row = tx.execute(OPEN, {"owner": owner_id, "memory": other.memory_no}).one()
-        begun = row.observed_at if row.valid_from is None else row.valid_from
+        begun = begun_at(row)
         if other.observed_at <= said_at and other.memory_no < memory_no:
             if begun <= start and closes(proposal.claims, other.claims):
                 end_version(tx, numbers, row, start, validity.start_precision, memory_no, act)
