@@ -20,7 +20,7 @@ from .clock import offset_of
 from .errors import ScopeError, ValidationError
 from .ingest import given
 from .ingest import messages as heard
-from .ingest.commit import amend
+from .ingest.commit import amend, closes
 from .parts import off_loop
 from .recall import answers
 from .recall.search import Request, search
@@ -64,7 +64,8 @@ class Engine(Care, Transfers):
         change of state ("I moved to Oslo") closes the statement that it ends. With `infer=False` each message
         is kept word for word as a memory instead, system messages aside. facts: statements to
         keep as they are (strings, or dicts with text, valid_from, valid_to, event_date, metadata, categories,
-        expiration_date, source, attributed_to); `source` numbers the messages of this call that state it.
+        expiration_date, source, attributed_to, supersedes, corrects); `source` numbers the messages of this call
+        that state it, supersedes and corrects name the memories whose place it takes, or that it puts right.
         metadata: any JSON dict, kept and returned as given. timestamp: when it was said (default: now).
         expiration_date: the last day it is kept. At least one id says whose it is; run_id is a label.
         idempotency_key: your name for this call; made again with it, by any process within 30 days, it stores
@@ -406,6 +407,7 @@ class Engine(Care, Transfers):
     ) -> shapes.ChangeResult:
         """Bring a deleted memory back as it was; one that is not deleted stays (event NONE).
 
+        What was said meanwhile stands: a home that was deleted is a former home where another was told since.
         Raises `NotFoundError`, or `DuplicateError` where its text is live under another memory by now.
         """
         scope = self._guard(self._ids(user_id, agent_id, app_id, run_id))
@@ -413,7 +415,7 @@ class Engine(Care, Transfers):
 
         def work(store: Store, place: Place) -> bool:
             with store.write() as tx:
-                return changing.restore(tx, self._tenant, place, act)
+                return changing.restore(tx, self._tenant, place, act, closes)
 
         restored = await self._at(scope, uid, work)
         event = "RESTORE" if restored else "NONE"

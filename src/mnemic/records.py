@@ -173,11 +173,12 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Meeting:
-    """How a new fact meets a memory: its id, and the number of the version that the model was shown."""
+    """How a new fact meets a memory: its id, and the number of the version that the model was shown; None where the
+    caller says so, of whatever version there is."""
 
     how: How
     uid: str
-    version: int
+    version: int | None
 
 
 @dataclass(frozen=True, slots=True)

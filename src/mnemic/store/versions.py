@@ -103,12 +103,6 @@ def reload_indexes(tx: Connection, numbers: Numbers, event: Event, act: Act) -> 
     numbers.save(tx)
 
 
-def begun_at(row: AnyRow) -> Instant:
-    """Since when a version's statement holds: as told, else since it was said."""
-    begun: Instant = row.observed_at if row.valid_from is None else row.valid_from
-    return begun
-
-
 def key_of(text: str, event_date: str, memory_no: int, successor_no: int | None) -> str:
     """The live key of a believed memory: its words' own, or that for the past once it is superseded."""
     key = live_key(text, event_date)
