@@ -258,6 +258,7 @@ def use_every_verb(m: Memory, second: Memory) -> None:
         read.why(TOKEN, expect=TOKEN, **run)
         read.get(uid, **run)
         read.history(uid)
+        read.history(uid, chain=True, **run)
         read.stats()
         for ids in ({}, who, run):
             read.trace(traced, **ids)

@@ -16,6 +16,7 @@ from uuid import uuid4
 from . import adding, checks, config, shapes
 from .bound import Filters
 from .care import Care
+from .chronicle import Chronicle
 from .clock import offset_of
 from .errors import ScopeError, ValidationError
 from .ingest import given
@@ -28,14 +29,13 @@ from .recall.why import Question, why
 from .records import UNSET, Act, Event, Item, Revision
 from .scope import NO_IDS_TO_DELETE, read_scope, write_scope
 from .store import changing, reading, replays
-from .store import history as changes
 from .store.database import Store
 from .store.schema import Place
 from .store.traces import kept_since
 from .transfers import Transfers
 
 
-class Engine(Care, Transfers):
+class Engine(Care, Chronicle, Transfers):
     """The verbs of every day, over one set of parts, bound to ids or not."""
 
     async def add(
@@ -456,30 +456,6 @@ class Engine(Care, Transfers):
                 return changing.retire_all(tx, listing, act)
 
         return {"message": "Memories deleted successfully!", "deleted": await off_loop(work)}
-
-    async def history(
-        self,
-        memory_id: str,
-        *,
-        user_id: str | None = None,
-        agent_id: str | None = None,
-        app_id: str | None = None,
-        run_id: str | None = None,
-    ) -> list[shapes.HistoryItem]:
-        """Every change of a memory, oldest first: mem0's ten keys, then actor, reason and both metadata.
-
-        Events are ADD, UPDATE, SUPERSEDE, DELETE, RESTORE. An unknown id has no history: an empty list.
-        """
-        scope = self._guard(self._ids(user_id, agent_id, app_id, run_id))
-        uid = checks.check_memory_id(memory_id)
-
-        def work() -> list[shapes.HistoryItem]:
-            with self._parts.store().read() as tx:
-                place = reading.place_of(tx, scope, uid)
-                entries = [] if place is None else changes.history(tx, place)
-            return [shapes.history_item(uid, number, entry) for number, entry in enumerate(entries, 1)]
-
-        return await off_loop(work)
 
     async def messages(
         self,

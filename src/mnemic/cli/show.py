@@ -105,13 +105,13 @@ def memory(item: shapes.MemoryItem | None) -> None:
 
 
 def history(entries: Sequence[shapes.HistoryItem]) -> None:
-    """The changes of a memory, oldest first."""
+    """The changes of a memory, or of several, oldest first."""
     console = make_console()
+    several = len({entry["memory_id"] for entry in entries}) > 1
     for entry in entries:
         lines = [one_line(entry["new_memory"] or "(deleted)"), *_difference(entry)]
+        lines += [faint(entry["memory_id"])] if several else []
         beside(console, f"{moment(entry['updated_at'])}  {entry['event']:<9}", *lines)
-    if not entries:
-        console.print("No memory ever had this id.")
 
 
 def log(page: shapes.LogPage) -> None:

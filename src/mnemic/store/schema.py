@@ -162,6 +162,14 @@ version_open = Index(
     sqlite_where=text("tx_to IS NULL"),
     postgresql_where=text("tx_to IS NULL"),
 )
+# By which the memories that one superseded are found.
+version_successor = Index(
+    "version_successor",
+    version.c.owner_id,
+    version.c.successor_no,
+    sqlite_where=version.c.successor_no.is_not(None),
+    postgresql_where=version.c.successor_no.is_not(None),
+)
 
 # Which messages state a memory, and where in them.
 support = Table(
