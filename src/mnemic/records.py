@@ -496,6 +496,17 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
+class TakenBack:
+    """A memory after a call was taken back: DELETE where the call had made it, RESTORE where it is again as it was,
+    NONE where it stays, and why."""
+
+    uid: str
+    text: str
+    event: Event
+    kept: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Rejected:
     """A text that was not kept, the messages of the call it came from (0-based), and why.
 

@@ -223,6 +223,20 @@ def stages(console: Console, verdict: shapes.WhyResult) -> None:
         beside(console, label, fitting(detail, console.width - len(label) - 1))
 
 
+def undone(result: shapes.UndoResult) -> None:
+    """What an undo did to each memory, and how it is undone itself."""
+    console = make_console()
+    words = {"DELETE": "gone again", "RESTORE": "as it was", "NONE": "stays"}
+    for one in result["results"]:
+        why = f": {one['kept']}" if "kept" in one else ""
+        console.print(
+            f"{words[one['event']]}  {one['memory']}  ({one['id']}{why})", markup=False, highlight=False
+        )
+    console.print(
+        f"Undone. To take this back: mnemic undo {result['trace_id']}", markup=False, highlight=False
+    )
+
+
 def changed(result: shapes.ChangeResult) -> None:
     """What an update, delete or restore did."""
     console = make_console()

@@ -83,6 +83,7 @@ episode = Table(
     PrimaryKeyConstraint("owner_id", "no"),
     Index("episode_run", "run_id", "owner_id"),
 )
+episode_trace = Index("episode_trace", episode.c.owner_id, episode.c.trace_id)
 
 # One verbatim turn. `parts` is the JSON of a content that came as a list of parts.
 message = Table(
@@ -299,6 +300,8 @@ change = Table(
     Index("change_memory", "owner_id", "memory_no", "seq"),
     sqlite_with_rowid=False,
 )
+# A call is known by its trace id alone.
+change_trace = Index("change_trace", change.c.trace_id)
 
 # The first result of a call that was given an idempotency key, for those who call again with it.
 replay = Table(
