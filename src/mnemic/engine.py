@@ -132,6 +132,7 @@ class Engine(Care, Chronicle, Transfers):
             traced=trace,
             began=began,
         )
+        adding.refuse_wishes_without_model(self._parts, request)
         first: shapes.AddResult | None = await self._replayed(owner, once, act)
         if first is not None:
             return first
