@@ -117,4 +117,7 @@ def test_a_purge_reaches_back(m: Memory, set_clock: SetClock) -> None:
     set_clock("2024-02-01")
     assert [len(part) for part in known(m, known_at="2024-01-15")] == [2, 2]
     m.purge(gone)
-    assert [{text for _, text in part} for part in known(m, known_at="2024-01-15")] == [{"tea 茶"}, {"tea 茶"}]
+    assert [{text for _, text in part} for part in known(m, known_at="2024-01-15")] == [
+        {"tea 茶"},
+        {"tea 茶"},
+    ]
