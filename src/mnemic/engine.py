@@ -155,14 +155,16 @@ class Engine(Care, Transfers):
         show_expired: bool = False,
         include_superseded: bool = False,
         as_of: Any = None,
+        known_at: Any = None,
     ) -> shapes.SearchResult:
         """Find the memories that a question needs, best first.
 
         The ids, as keywords or in `filters`, say whose memories may be seen. filters: mem0's grammar over
         columns and metadata. top_k (or limit): how many at most, 20 if not given. threshold: least score,
         0 to 1, applied last. show_expired, include_superseded: also what is past its day, or was replaced.
-        as_of: what held at that time. explain: how each hit came about. rerank needs a reranker; without one
-        a notice says so.
+        as_of: what held at that time. known_at: what the store knew at that time, as a search found it then;
+        with as_of, what it knew then of that time. explain: how each hit came about. rerank needs a reranker;
+        without one a notice says so.
 
         Returns `results`, each with `score` in 0..1, absolute (a nonsense query scores below 0.3), falling
         along the list; `notice` says why there are none. Raises `ValidationError`, `EmbedderError`,
@@ -178,7 +180,8 @@ class Engine(Care, Transfers):
             found = search(self._parts.store(), self._parts.indexes, request, space_id)
             return answers.search_result(found, asked, least, explained=explain, rerank=rerank)
 
-        return await self._ask(work, query, ids, filters, checks.check_page(top_k, limit), as_of, states)
+        count = checks.check_page(top_k, limit)
+        return await self._ask(work, query, ids, filters, count, as_of, known_at, states)
 
     async def why(
         self,
@@ -196,6 +199,7 @@ class Engine(Care, Transfers):
         show_expired: bool = False,
         include_superseded: bool = False,
         as_of: Any = None,
+        known_at: Any = None,
     ) -> shapes.WhyResult:
         """Follow a text from what was said to its rank in a search, and name the first stage that lacks it.
 
@@ -215,7 +219,8 @@ class Engine(Care, Transfers):
             question = Question(wanted, request, least, asked.words, told, since)
             return shapes.why_result(why(self._parts.store(), self._parts.indexes, question, space_id))
 
-        return await self._ask(work, query, ids, filters, checks.check_page(top_k, limit), as_of, states)
+        count = checks.check_page(top_k, limit)
+        return await self._ask(work, query, ids, filters, count, as_of, known_at, states)
 
     async def get(
         self,
@@ -256,19 +261,24 @@ class Engine(Care, Transfers):
         show_deleted: bool = False,
         include_superseded: bool = False,
         as_of: Any = None,
+        known_at: Any = None,
     ) -> shapes.ListResult:
         """All memories of a scope that meet the filters, newest first, a page at a time.
 
+        as_of, known_at: as for `search`; known_at not together with show_deleted, which is about the present.
         top_k (or limit): items a page, 20 if not given. cursor: the `next` of the page before; pages stay
         stable while memories are added. Returns `results`, `total` over all pages, `next` and `truncated`.
         """
+        if checks.check_flag(show_deleted, "show_deleted") and known_at is not None:
+            raise ValidationError("known_at shows what was known then, and show_deleted the trash of today.")
         listing = self._listing(
             filters,
             self._ids(user_id, agent_id, app_id, run_id),
             show_expired=checks.check_flag(show_expired, "show_expired"),
-            show_deleted=checks.check_flag(show_deleted, "show_deleted"),
+            show_deleted=show_deleted,
             include_superseded=checks.check_flag(include_superseded, "include_superseded"),
-            as_of=None if as_of is None else given.read_timestamp(as_of, self._parts.tz, "as_of"),
+            as_of=self._instant(as_of, "as_of"),
+            known_at=self._instant(known_at, "known_at"),
         )
         return await self._page(listing, checks.check_page(top_k, limit), cursor)
 

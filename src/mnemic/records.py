@@ -433,7 +433,8 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """A version that holds some text: where it lies, and, if it is no longer believed, what ended it."""
+    """A version that holds some text: where it lies, since when it was believed, and, if it is no longer, what
+    ended it."""
 
     uid: str
     owner_id: int
@@ -442,6 +443,7 @@ class Stated:
     valid_to: Instant | None
     expires_at: Instant | None
     superseded_by: str | None
+    opened_at: Instant
     closed_at: Instant | None
     closed_by_event: str | None
     closed_by: str | None

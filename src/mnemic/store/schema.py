@@ -15,6 +15,7 @@ from sqlalchemy import (
     BigInteger,
     Boolean,
     Column,
+    ColumnElement,
     ForeignKey,
     ForeignKeyConstraint,
     Identity,
@@ -28,9 +29,12 @@ from sqlalchemy import (
     UniqueConstraint,
     and_,
     bindparam,
+    or_,
     text,
 )
 from sqlalchemy import Text as AnyText
+
+from ..clock import Instant
 
 tables = MetaData()
 # Ordered by code point on every database, whatever the locale of the server.
@@ -236,6 +240,15 @@ VECTOR_OF_VERSION = and_(
     vector.c.version_no == version.c.no,
     vector.c.space_id == bindparam("space"),
 )
+
+
+def believed(known_at: Instant | None) -> ColumnElement[bool]:
+    """The versions that the store believes now, or believed at an instant."""
+    v = version.c
+    if known_at is None:
+        return v.tx_to.is_(None)
+    return and_(v.tx_from <= known_at, or_(v.tx_to.is_(None), v.tx_to > known_at))
+
 
 # Packed terms of a version (mnemic.text.pack).
 terms = Table(
