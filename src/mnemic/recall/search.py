@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import tzinfo
 
 import numpy as np
 from sqlalchemy import Connection
@@ -15,9 +16,29 @@ from ..records import Item, OwnerState
 from ..scope import Scope
 from ..store import filter_sql, reading
 from ..store.database import Store
+from .anchors import find_anchor
 from .cache import IndexCache, on_snapshots
 from .fuse import Query, Ranking, rank
 from .snapshot import NULL_INSTANT, Mask, Snapshot
+from .time_words import TimeWords
+from .timing import timing
+
+
+@dataclass(frozen=True, slots=True)
+class TimeAsked:
+    """The time words of a query with what they are resolved by: the instant and zone of the question, and the query
+    for its anchor and the one with its time words left in, where it has an anchor."""
+
+    words: TimeWords
+    at: Instant
+    tz: tzinfo
+    anchor: Query | None = None
+    plain: Query | None = None
+
+    @property
+    def admits_past(self) -> bool:
+        """Whether what was superseded or has ended may answer too."""
+        return self.words.notion != "current" or bool(self.words.relation)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +46,7 @@ class Request:
     """What one search asks for. `tree` is what is left of the filters once the scope is taken out.
 
     now: the instant by which things have expired or ended. as_of: what held then is asked for. known_at: what the
-    store believed then, which makes that instant `now` too.
+    store believed then, which makes that instant `now` too. time: the time that the query asks about.
     """
 
     scope: Scope
@@ -37,6 +58,7 @@ class Request:
     include_superseded: bool = False
     as_of: Instant | None = None
     known_at: Instant | None = None
+    time: TimeAsked | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +89,34 @@ def ranked(
     masks = [
         _eligible(tx, state, snapshot, request) for state, snapshot in zip(states, snapshots, strict=True)
     ]
-    return rank(snapshots, request.query, masks, request.limit)
+    if request.time is None:
+        return rank(snapshots, request.query, masks, request.limit)
+    return _ranked_in_time(tx, states, snapshots, request, request.time, masks)
+
+
+def _ranked_in_time(
+    tx: Connection,
+    states: Sequence[OwnerState],
+    snapshots: Sequence[Snapshot],
+    request: Request,
+    time: TimeAsked,
+    masks: Sequence[Mask],
+) -> Ranking:
+    """The ranking by the time asked about; as if nothing was asked about it where its anchor is not found."""
+    anchor = None
+    if time.anchor is not None and time.plain is not None:
+
+        def texts(number: int, rows: Sequence[int]) -> dict[int, str]:
+            numbers = {int(snapshots[number].version_no[row]): row for row in rows}
+            found = reading.texts_of_versions(tx, states[number].id, [*numbers])
+            return {numbers[no]: text for no, text in found.items()}
+
+        named, rest = (rank(snapshots, query, masks, 0) for query in (time.anchor, request.query))
+        anchor = find_anchor(time.words, named, rest, texts, time.tz)
+        if anchor is None and time.words.notion == "none":
+            return rank(snapshots, time.plain, masks, request.limit)
+    asked = timing(time.words, time.at, time.tz, anchor)
+    return rank(snapshots, request.query, masks, request.limit, timing=asked)
 
 
 def _answer(
@@ -97,7 +146,8 @@ def _eligible(tx: Connection, state: OwnerState, snapshot: Snapshot, request: Re
     eligible: Mask = snapshot.live.copy()
     if not request.show_expired:
         eligible &= (expires_at == NULL_INSTANT) | (expires_at > request.now)
-    if not request.include_superseded:
+    admits = request.as_of is None and request.time is not None and request.time.admits_past
+    if not (request.include_superseded or admits):
         at = request.now if request.as_of is None else request.as_of
         eligible &= (valid_to == NULL_INSTANT) | (valid_to > at)
         if request.as_of is not None:
