@@ -132,6 +132,7 @@ class Bound:
                     as_of=moment,
                     known_at=known,
                     time=asked.time,
+                    recency=self._parts.recency,
                     **states,
                 )
                 return work(asked, request, None if space is None else space.id)

@@ -34,7 +34,8 @@ class Explanation:
     direct: the sum of the arms' contributions, or `same` where that is higher: the share of the row's words
     that are the query's, if it holds all of the query's; or `inherited`, from the memory it superseded, where
     that is higher still (else 0). words: which words of the query (by index of their
-    group) the row holds, and `told` which ones the messages on its slot hold.
+    group) the row holds, and `told` which ones the messages on its slot hold. left: the share of the score that recency
+    left of it; None where that is off.
     """
 
     score: float
@@ -50,6 +51,7 @@ class Explanation:
     lifts: tuple[Share, ...]
     words: tuple[int, ...]
     told: tuple[int, ...]
+    left: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +101,7 @@ def explain(ranking: Ranking, snapshot: int, row: int) -> Explanation:
         told=tuple(
             i for i, hits in enumerate(evidence.told) if np.any(held.slots.messages[hits.docs] == slot)
         ),
+        left=None if ranking.fading is None else float(ranking.fading[snapshot][row]),
     )
 
 

@@ -30,9 +30,9 @@ class Ranking:
     """The hits, best first, and what they came from, which `recall.explain` reads.
 
     `arms` are the weights of the arms that could speak (their sum is 1), without the temporal one; `timing` is what
-    that goes by, None where it is silent. For each snapshot: the evidence; the
-    direct score of every row by its `own` evidence and with what it inherits; its lift and score; and which rows
-    might be returned.
+    that goes by, None where it is silent. For each snapshot: the evidence; the direct score of every row by its `own`
+    evidence and with what it inherits; its lift and score; which rows might be returned; and in `fading` what recency
+    leaves of each score, None where that is off.
     """
 
     hits: tuple[Hit, ...]
@@ -46,6 +46,7 @@ class Ranking:
     scores: list[Floats]
     eligible: list[Mask]
     timing: Timing | None = None
+    fading: Sequence[Floats] | None = None
 
     @property
     def temporal(self) -> float:
@@ -60,6 +61,7 @@ def rank(
     limit: int,
     recipe: Recipe = DEFAULT,
     timing: Timing | None = None,
+    fading: Sequence[Floats] | None = None,
 ) -> Ranking:
     """The `limit` best of the rows that the masks (bool (n,) per snapshot) and their being live allow.
 
@@ -86,6 +88,8 @@ def rank(
     which its own text as query never falls below. A question that asks for nothing else is answered by time alone,
     at `recipe.timely`.
 
+    fading: what is left of the score of each row, per snapshot; all of it, if not given.
+
     Hits are ordered by score, then id. A score depends on the live rows and messages of all the snapshots
     together, on nothing else: not on the masks, not on the order of the snapshots or of the rows in them.
     Raises `EmbedderMismatchError` for a query vector of another length than those held.
@@ -108,9 +112,11 @@ def rank(
         )
         lift = [up * _kept(e, recipe) for e, up in zip(evidence, lift, strict=True)]
     scores = [_score(e, d, up) for e, d, up in zip(evidence, direct, lift, strict=True)]
+    if fading is not None:
+        scores = [score * left for score, left in zip(scores, fading, strict=True)]
     eligible = [mask & s.live for mask, s in zip(masks, snapshots, strict=True)]
     hits = _best(snapshots, scores, eligible, limit, recipe.floor)
-    return Ranking(hits, query, recipe, arms, evidence, own, direct, lift, scores, eligible, timing)
+    return Ranking(hits, query, recipe, arms, evidence, own, direct, lift, scores, eligible, timing, fading)
 
 
 def _direct(evidence: Evidence, arms: Weights) -> Floats:
