@@ -16,11 +16,12 @@ from uuid import uuid4
 from . import adding, checks, config, shapes
 from .bound import Filters
 from .care import Care
+from .chronicle import Chronicle
 from .clock import offset_of
 from .errors import ScopeError, ValidationError
 from .ingest import given
 from .ingest import messages as heard
-from .ingest.commit import amend
+from .ingest.commit import amend, closes
 from .parts import off_loop
 from .recall import answers
 from .recall.search import Request, search
@@ -28,14 +29,13 @@ from .recall.why import Question, why
 from .records import UNSET, Act, Event, Item, Revision
 from .scope import NO_IDS_TO_DELETE, read_scope, write_scope
 from .store import changing, reading, replays
-from .store import history as changes
 from .store.database import Store
 from .store.schema import Place
 from .store.traces import kept_since
 from .transfers import Transfers
 
 
-class Engine(Care, Transfers):
+class Engine(Care, Chronicle, Transfers):
     """The verbs of every day, over one set of parts, bound to ids or not."""
 
     async def add(
@@ -64,7 +64,8 @@ class Engine(Care, Transfers):
         change of state ("I moved to Oslo") closes the statement that it ends. With `infer=False` each message
         is kept word for word as a memory instead, system messages aside. facts: statements to
         keep as they are (strings, or dicts with text, valid_from, valid_to, event_date, metadata, categories,
-        expiration_date, source, attributed_to); `source` numbers the messages of this call that state it.
+        expiration_date, source, attributed_to, supersedes, corrects); `source` numbers the messages of this call
+        that state it, supersedes and corrects name the memories whose place it takes, or that it puts right.
         metadata: any JSON dict, kept and returned as given. timestamp: when it was said (default: now).
         expiration_date: the last day it is kept. At least one id says whose it is; run_id is a label.
         idempotency_key: your name for this call; made again with it, by any process within 30 days, it stores
@@ -131,6 +132,7 @@ class Engine(Care, Transfers):
             traced=trace,
             began=began,
         )
+        adding.refuse_wishes_without_model(self._parts, request)
         first: shapes.AddResult | None = await self._replayed(owner, once, act)
         if first is not None:
             return first
@@ -410,6 +412,7 @@ class Engine(Care, Transfers):
     ) -> shapes.ChangeResult:
         """Bring a deleted memory back as it was; one that is not deleted stays (event NONE).
 
+        What was said meanwhile stands: a home that was deleted is a former home where another was told since.
         Raises `NotFoundError`, or `DuplicateError` where its text is live under another memory by now.
         """
         scope = self._guard(self._ids(user_id, agent_id, app_id, run_id))
@@ -417,7 +420,7 @@ class Engine(Care, Transfers):
 
         def work(store: Store, place: Place) -> bool:
             with store.write() as tx:
-                return changing.restore(tx, self._tenant, place, act)
+                return changing.restore(tx, self._tenant, place, act, closes)
 
         restored = await self._at(scope, uid, work)
         event = "RESTORE" if restored else "NONE"
@@ -458,30 +461,6 @@ class Engine(Care, Transfers):
                 return changing.retire_all(tx, listing, act)
 
         return {"message": "Memories deleted successfully!", "deleted": await off_loop(work)}
-
-    async def history(
-        self,
-        memory_id: str,
-        *,
-        user_id: str | None = None,
-        agent_id: str | None = None,
-        app_id: str | None = None,
-        run_id: str | None = None,
-    ) -> list[shapes.HistoryItem]:
-        """Every change of a memory, oldest first: mem0's ten keys, then actor, reason and both metadata.
-
-        Events are ADD, UPDATE, SUPERSEDE, DELETE, RESTORE. An unknown id has no history: an empty list.
-        """
-        scope = self._guard(self._ids(user_id, agent_id, app_id, run_id))
-        uid = checks.check_memory_id(memory_id)
-
-        def work() -> list[shapes.HistoryItem]:
-            with self._parts.store().read() as tx:
-                place = reading.place_of(tx, scope, uid)
-                entries = [] if place is None else changes.history(tx, place)
-            return [shapes.history_item(uid, number, entry) for number, entry in enumerate(entries, 1)]
-
-        return await off_loop(work)
 
     async def messages(
         self,

@@ -173,11 +173,12 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Meeting:
-    """How a new fact meets a memory: its id, and the number of the version that the model was shown."""
+    """How a new fact meets a memory: its id, and the number of the version that the model was shown; None where the
+    caller says so, of whatever version there is."""
 
     how: How
     uid: str
-    version: int
+    version: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -494,6 +495,17 @@ class Outcome:
     number: int = 0
     corrects: tuple[str, ...] = ()
     previous: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TakenBack:
+    """A memory after a call was taken back: DELETE where the call had made it, RESTORE where it is again as it was,
+    NONE where it stays, and why."""
+
+    uid: str
+    text: str
+    event: Event
+    kept: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

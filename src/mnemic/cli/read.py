@@ -171,11 +171,20 @@ def get(call: Call, memory_id: MemoryId) -> None:
         fail(f"Memory with id {memory_id} not found; `mnemic trash` lists what was deleted.")
 
 
-def history(call: Call, memory_id: MemoryId) -> None:
+def history(
+    call: Call,
+    memory_id: MemoryId,
+    chain: Annotated[
+        bool, typer.Option("--chain", help="Also of what it replaced, and of what replaced it.")
+    ] = False,
+) -> None:
     """Show every change of a memory, oldest first."""
     with call.memory() as memory:
-        entries = memory.history(memory_id, **call.ids)
-    call.show(entries, show.history)
+        entries = memory.history(memory_id, chain=chain, **call.ids)
+    if entries or call.as_json:
+        call.show(entries, show.history)
+    if not entries:
+        fail(f"Memory with id {memory_id} not found.")
 
 
 def log(

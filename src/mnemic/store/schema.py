@@ -83,6 +83,7 @@ episode = Table(
     PrimaryKeyConstraint("owner_id", "no"),
     Index("episode_run", "run_id", "owner_id"),
 )
+episode_trace = Index("episode_trace", episode.c.owner_id, episode.c.trace_id)
 
 # One verbatim turn. `parts` is the JSON of a content that came as a list of parts.
 message = Table(
@@ -161,6 +162,14 @@ version_open = Index(
     unique=True,
     sqlite_where=text("tx_to IS NULL"),
     postgresql_where=text("tx_to IS NULL"),
+)
+# By which the memories that one superseded are found.
+version_successor = Index(
+    "version_successor",
+    version.c.owner_id,
+    version.c.successor_no,
+    sqlite_where=version.c.successor_no.is_not(None),
+    postgresql_where=version.c.successor_no.is_not(None),
 )
 
 # Which messages state a memory, and where in them.
@@ -291,6 +300,8 @@ change = Table(
     Index("change_memory", "owner_id", "memory_no", "seq"),
     sqlite_with_rowid=False,
 )
+# A call is known by its trace id alone.
+change_trace = Index("change_trace", change.c.trace_id)
 
 # The first result of a call that was given an idempotency key, for those who call again with it.
 replay = Table(

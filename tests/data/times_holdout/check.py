@@ -3,6 +3,7 @@
 
 Exit status 0 and a line of counts when all is well, else 1 and the faults.
 """
+
 import json
 import re
 import sys
@@ -11,8 +12,20 @@ from datetime import date, datetime
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-KINDS = {"before", "after", "since", "until", "used_to", "now", "window",
-         "when", "change", "duration", "during", "none"}
+KINDS = {
+    "before",
+    "after",
+    "since",
+    "until",
+    "used_to",
+    "now",
+    "window",
+    "when",
+    "change",
+    "duration",
+    "during",
+    "none",
+}
 FACT_KEYS = {"id", "told_at", "text", "valid_from", "valid_to"}
 QUESTION_KEYS = {"id", "language", "query", "reference_date", "answer", "kind"}
 faults = []
@@ -34,7 +47,7 @@ def first_day(text):
         return None
     parts = [int(part) for part in text.split("-")]
     try:
-        return date(*(parts + [1, 1])[:3])
+        return date(*[*parts, 1, 1][:3])
     except ValueError:
         return None
 
@@ -50,8 +63,7 @@ def check_facts(facts):
     for number, fact in enumerate(facts, 1):
         name = fact.get("id")
         expect(name == f"f{number:02d}", "fact", number, "has id", name)
-        expect(FACT_KEYS <= set(fact) <= FACT_KEYS | {"event", "supersedes"},
-               name, "keys", sorted(fact))
+        expect(FACT_KEYS <= set(fact) <= FACT_KEYS | {"event", "supersedes"}, name, "keys", sorted(fact))
         try:
             instant = datetime.fromisoformat(fact["told_at"])
             expect(instant.tzinfo is not None, name, "told_at has no offset")
@@ -62,11 +74,9 @@ def check_facts(facts):
         for key in ("valid_from", "valid_to"):
             if fact[key] is not None:
                 expect(first_day(fact[key]), name, key, "does not parse")
-                expect((first_day(fact[key]) or date.min) <= told.date(),
-                       name, key, "is later than told_at")
+                expect((first_day(fact[key]) or date.min) <= told.date(), name, key, "is later than told_at")
         if fact["valid_to"]:
-            expect(first_day(fact["valid_from"]) < first_day(fact["valid_to"]),
-                   name, "ends before it begins")
+            expect(first_day(fact["valid_from"]) < first_day(fact["valid_to"]), name, "ends before it begins")
         expect(fact.get("event", True) is True, name, "event is not true")
         expect(not fact.get("event") or fact["valid_from"], name, "event without a date")
         for old in fact.get("supersedes", []):
@@ -76,8 +86,11 @@ def check_facts(facts):
             if old in by_id:
                 expect(not by_id[old].get("event"), name, "supersedes an event")
                 expect(by_id[old]["valid_to"] is None, old, "has two ends")
-                expect(first_day(by_id[old]["valid_from"]) < first_day(fact["valid_from"]),
-                       name, "begins before what it supersedes")
+                expect(
+                    first_day(by_id[old]["valid_from"]) < first_day(fact["valid_from"]),
+                    name,
+                    "begins before what it supersedes",
+                )
         expect(name not in by_id, name, "twice")
         by_id[name] = fact
     expect(len({fact["text"] for fact in facts}) == len(facts), "a text occurs twice")
@@ -100,14 +113,29 @@ def check_questions(questions, facts, successor):
             if answer not in facts:
                 expect(False, name, "answer", answer, "is no fact")
                 continue
-            expect(language(facts[answer]["text"]) == question["language"],
-                   name, "answer", answer, "is in the other language")
+            expect(
+                language(facts[answer]["text"]) == question["language"],
+                name,
+                "answer",
+                answer,
+                "is in the other language",
+            )
             begin = first_day(facts[answer]["valid_from"] or "1900")
-            expect(begin <= date.fromisoformat(question["reference_date"]),
-                   name, "answer", answer, "begins after the question")
+            expect(
+                begin <= date.fromisoformat(question["reference_date"]),
+                name,
+                "answer",
+                answer,
+                "begins after the question",
+            )
             if question["kind"] in ("now", "none"):
-                expect(answer not in successor and facts[answer]["valid_to"] is None,
-                       name, "answer", answer, "is not current")
+                expect(
+                    answer not in successor and facts[answer]["valid_to"] is None,
+                    name,
+                    "answer",
+                    answer,
+                    "is not current",
+                )
     expect(len({q["query"] for q in questions}) == len(questions), "a query occurs twice")
 
 
