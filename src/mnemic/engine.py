@@ -222,7 +222,7 @@ class Engine(Care, Chronicle, Transfers):
 
             told = partial(why_not_kept, with_model=self._parts.llm is not None)
             since = kept_since(request.now, self._parts.settings.trace_days)
-            question = Question(wanted, request, least, asked.words, told, since)
+            question = Question(wanted, request, least, asked, told, since)
             return shapes.why_result(why(self._parts.store(), self._parts.indexes, question, space_id))
 
         count = checks.check_page(top_k, limit)

@@ -13,7 +13,7 @@ from ..shapes import MemoryItem, SearchResult, memory_item
 from ..text.pack import term_hash
 from ..text.tokens import query_terms
 from .explain import Explanation, Share, explain, overview
-from .fuse import Query
+from .fuse import Query, Ranking
 from .search import Found, TimeAsked
 from .time_words import TimeWords
 from .timing import Timing
@@ -33,12 +33,18 @@ Groups = tuple[tuple[int, ...], ...]
 class Asked:
     """A search query as read: its words, each with the forms looked up, and the query that ranks.
 
-    time: its time words, with the queries that they need; the words and the query are then those of the rest.
+    time: its time words, with the queries that they need; the words and the query are then those of the rest, and
+    `plain` those of the whole.
     """
 
     words: Words
     query: Query
     time: TimeAsked | None = None
+    plain: Words = ()
+
+    def words_of(self, ranking: Ranking) -> Words:
+        """The words that a ranking went by."""
+        return self.words if ranking.query is self.query else self.plain
 
 
 def texts_to_embed(text: str, time: TimeWords | None) -> list[str]:
@@ -70,7 +76,7 @@ def asked(
     plain, rest = query(words, 0), query_terms(time.rest)
     ranks = query(rest, 0, _hashed(words), time.bare)
     anchor = query(query_terms(time.anchor), 1) if time.anchor else None
-    return Asked(rest, ranks, TimeAsked(time, at, tz, anchor, plain))
+    return Asked(rest, ranks, TimeAsked(time, at, tz, anchor, plain), words)
 
 
 def _hashed(words: Words) -> Groups:
@@ -86,7 +92,7 @@ def search_result(
     rerank: bool,
 ) -> SearchResult:
     """The result of a search. The threshold cuts last, on the final score."""
-    words = asked.words
+    words = asked.words_of(found.ranking)
     results: list[MemoryItem] = []
     for hit, item in zip(found.ranking.hits, found.items, strict=True):
         if threshold is not None and hit.score < threshold:

@@ -54,9 +54,8 @@ class Evidence:
     """What one snapshot holds on a query.
 
     `words` and `told`: the hits of each word among rows and among messages. `cosines`, `bm25`: raw, per row.
-    `same`: how much of a row's words are the query's, for rows that hold all of the query's; else 0. `verbatim`: the
-    same for the query with its time words.
-    `related`: per slot, whether any text on it shares a word. `rows`, `slots`, `episodes`: the signals.
+    `same`: how much of a row's words are the query's, time words and all, for rows that hold all of the query's; else
+    0. `related`: per slot, whether any text on it shares a word. `rows`, `slots`, `episodes`: the signals.
     """
 
     snapshot: Snapshot
@@ -65,7 +64,6 @@ class Evidence:
     cosines: NDArray[np.float32] | None
     bm25: Floats
     same: Floats
-    verbatim: Floats
     related: Mask
     rows: dict[str, Floats]
     slots: dict[str, Floats]
@@ -97,9 +95,8 @@ def gather(snapshots: Sequence[Snapshot], query: Query, recipe: Recipe) -> list[
         evidence = _empty(snapshot, own, told, _cosines(snapshot, query) if dense else None)
         if query.groups:
             _add_lexical(evidence, weighing)
+            _add_same(evidence, _held(snapshot, query.whole) if query.whole else own)
             _add_context(evidence, weighing, recipe)
-        if query.whole:
-            _add_same(evidence.verbatim, snapshot, _held(snapshot, query.whole))
         if evidence.cosines is not None:
             _add_dense(evidence, query.background, recipe)
         found.append(evidence)
@@ -110,9 +107,7 @@ def _empty(
     snapshot: Snapshot, words: list[Hits], told: list[Hits], cosine: NDArray[np.float32] | None
 ) -> Evidence:
     nothing, related = np.zeros(snapshot.n), np.zeros(snapshot.slots.size, np.bool_)
-    return Evidence(
-        snapshot, words, told, cosine, nothing.copy(), nothing.copy(), nothing, related, {}, {}, {}
-    )
+    return Evidence(snapshot, words, told, cosine, nothing.copy(), nothing, related, {}, {}, {})
 
 
 def _held(snapshot: Snapshot, groups: tuple[tuple[int, ...], ...]) -> list[Hits]:
@@ -167,15 +162,15 @@ def _add_lexical(evidence: Evidence, weighing: _Weighing) -> None:
     parts = weights * weighing.row.of(counts, weighing.row.norms(lengths[docs]))
     evidence.bm25[:] = np.bincount(docs, parts, snapshot.n)
     evidence.rows["lexical"] = np.minimum(evidence.bm25 / weighing.total, 1.0)
-    _add_same(evidence.same, snapshot, words)
 
 
-def _add_same(same: Floats, snapshot: Snapshot, words: Sequence[Hits]) -> None:
+def _add_same(evidence: Evidence, words: Sequence[Hits]) -> None:
+    snapshot = evidence.snapshot
     docs = np.concatenate([hits.docs for hits in words])
     whole = np.flatnonzero(np.bincount(docs, minlength=snapshot.n) == len(words))
     if len(whole):
         matched = np.bincount(docs, np.concatenate([hits.counts for hits in words]), snapshot.n)[whole]
-        same[whole] = np.minimum(matched / snapshot.row_lengths.of[whole], 1.0)
+        evidence.same[whole] = np.minimum(matched / snapshot.row_lengths.of[whole], 1.0)
 
 
 def _add_context(evidence: Evidence, weighing: _Weighing, recipe: Recipe) -> None:

@@ -91,7 +91,7 @@ def explain(ranking: Ranking, snapshot: int, row: int) -> Explanation:
         cosine=float(evidence.cosines[row]) if evidence.cosines is not None and seen else None,
         bm25=float(evidence.bm25[row]),
         direct=direct,
-        same=_same(ranking, evidence, row),
+        same=float(evidence.same[row]),
         inherited=direct if direct > float(ranking.own[snapshot][row]) else 0.0,
         arms=_arms(ranking, evidence, row),
         lifts=tuple(
@@ -132,11 +132,6 @@ def _weights(ranking: Ranking) -> dict[str, float]:
     return {name: (1.0 - hangs) * weight for name, weight in ranking.arms} | {"temporal": hangs}
 
 
-def _same(ranking: Ranking, evidence: Evidence, row: int) -> float:
-    """What the row's own words count: those of the whole query, where it has time words."""
-    return float((evidence.verbatim if ranking.query.whole else evidence.same)[row])
-
-
 def _arms(ranking: Ranking, evidence: Evidence, row: int) -> tuple[Share, ...]:
     """The arms; of each the temporal one takes a part, and gives it back as far as the time fits."""
     hangs = ranking.temporal
@@ -145,7 +140,7 @@ def _arms(ranking: Ranking, evidence: Evidence, row: int) -> tuple[Share, ...]:
         return tuple(arms)
     timeless = sum(weight * _value(evidence, name, row) for name, weight in ranking.arms)
     timed = _arm(ranking, "temporal", hangs, evidence, row)
-    return (*arms, replace(timed, contribution=timed.contribution * max(timeless, float(evidence.same[row]))))
+    return (*arms, replace(timed, contribution=timed.contribution * timeless))
 
 
 def _arm(ranking: Ranking, name: str, weight: float, evidence: Evidence, row: int) -> Share:

@@ -131,7 +131,7 @@ def _in_time(evidence: Evidence, direct: Floats, query: Query, recipe: Recipe) -
     kept = direct * _kept(evidence, recipe)
     if query.bare and "temporal" in evidence.rows:
         kept = np.maximum(kept, recipe.timely * evidence.rows["temporal"])
-    return np.maximum(kept, evidence.verbatim)
+    return np.maximum(kept, evidence.same)
 
 
 def _kept(evidence: Evidence, recipe: Recipe) -> Floats | float:

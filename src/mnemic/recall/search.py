@@ -69,6 +69,12 @@ class Request:
         """The instant that is asked about: `as_of`, else now."""
         return self.now if self.as_of is None else self.as_of
 
+    @property
+    def admits_ended(self) -> bool:
+        """Whether what was superseded or has ended may be returned too."""
+        asks = self.as_of is None and self.time is not None and self.time.admits_past
+        return self.include_superseded or asks
+
 
 @dataclass(frozen=True, slots=True)
 class Found:
@@ -114,7 +120,7 @@ def _ranked_in_time(
     masks: Sequence[Mask],
     left: Sequence[Floats] | None,
 ) -> Ranking:
-    """The ranking by the time asked about; as if nothing was asked about it where its anchor is not found."""
+    """The ranking by the time asked about; by the question as it stands where its anchor is not found."""
     anchor = None
     if time.anchor is not None and time.plain is not None:
 
@@ -158,8 +164,7 @@ def _eligible(tx: Connection, state: OwnerState, snapshot: Snapshot, request: Re
     eligible: Mask = snapshot.live.copy()
     if not request.show_expired:
         eligible &= (expires_at == NULL_INSTANT) | (expires_at > request.now)
-    admits = request.as_of is None and request.time is not None and request.time.admits_past
-    if not (request.include_superseded or admits):
+    if not request.admits_ended:
         at = request.at
         eligible &= (valid_to == NULL_INSTANT) | (valid_to > at)
         if request.as_of is not None:
