@@ -87,6 +87,9 @@ SCRIPT: list[Step] = [
     ("restore", {"memory_id": First(3), "reason": "a mistake"}),
     ("history", {"memory_id": First(3)}),
     ("history", {"memory_id": First(4), "chain": True}),
+    ("timeline", {**ANN, "limit": 2}),
+    ("timeline", {**ANN, "limit": 2, "cursor": Next()}),
+    ("timeline", {"about": "bees", **ANN, "since": "2020", "until": "2099-01", "filters": {"n": {"gte": 1}}}),
     ("messages", {**ANN, "limit": 2}),
     ("messages", {**ANN, "limit": 2, "cursor": Next()}),
     ("stats", {**ANN}),
@@ -117,6 +120,8 @@ FAULTS: list[Step] = [
     ("messages", {**ANN, "limit": -1}),
     ("log", {**ANN, "event": "ADDED"}),
     ("log", {**ANN, "until": "one day"}),
+    ("timeline", {**ANN, "since": "2024", "until": "2023"}),
+    ("timeline", {**ANN, "about": "bees", "cursor": "nonsense"}),
 ]
 
 # --- the three ways in ------------------------------------------------------------------------------------
@@ -162,7 +167,7 @@ def as_options(verb: str, arguments: dict[str, Any]) -> list[str]:
     """The call as it is typed."""
     words = [NAMES.get(verb, verb)]
     left = dict(arguments)
-    for name in ("memory_id", "query"):
+    for name in ("memory_id", "query", "about"):
         if name in left:
             words.append(left.pop(name))
     if isinstance(left.get("messages"), str) or verb == "update":

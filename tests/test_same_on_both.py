@@ -100,7 +100,16 @@ def play(m: Memory, seed: int) -> list[Any]:
             call("restore", one)
         call("search", choice.choice(QUERIES), **who, filters=FILTERS[step % len(FILTERS)], explain=True)
         call("get_all", **who, filters=choice.choice(FILTERS), top_k=7, include_superseded=step % 2 == 0)
-        call("history", one)
+        call("history", one, chain=step % 2 == 0)
+        about = choice.choice([None, *QUERIES])
+        call(
+            "timeline",
+            about,
+            **who,
+            filters=choice.choice(FILTERS),
+            limit=5,
+            until=choice.choice([None, "2030"]),
+        )
         if step % 9 == 0:
             call("why", choice.choice(QUERIES), expect=choice.choice(["OSLO", "straße", "花生", "𐐨"]), **who)
             call("messages", **who, limit=5)

@@ -250,10 +250,13 @@ def use_every_verb(m: Memory, second: Memory) -> None:
             read.why(f"find {TOKEN}", expect=TOKEN, **who, filters=filters)
             read.get_all(**who, filters=filters, top_k=1)
             read.trash(**who, filters=filters)
+            for about in (None, TOKEN):
+                read.timeline(about, **who, filters=filters, since="2020", until="2099-01-01")
             read.delete_all(**who, filters=filters, dry_run=True)
         read.get_all(**run, as_of="2024-08-01", show_deleted=True, include_superseded=True, show_expired=True)
         cursor = read.get_all(**who, top_k=1)["next"]
         read.get_all(**who, top_k=1, cursor=cursor)
+        read.timeline(**who, limit=1, cursor=read.timeline(**who, limit=1)["next"])
         read.messages(**who, limit=1, cursor=read.messages(**run, limit=1)["next"])
         read.why(TOKEN, expect=TOKEN, **run)
         read.get(uid, **run)

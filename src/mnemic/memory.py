@@ -61,6 +61,7 @@ class Memory(Face):
     delete_all = _blocking(Engine.delete_all)
     history = _blocking(Engine.history)
     undo = _blocking(Engine.undo)
+    timeline = _blocking(Engine.timeline)
     messages = _blocking(Engine.messages)
     stats = _blocking(Engine.stats)
     purge = _blocking(Engine.purge)

@@ -23,6 +23,7 @@ VERBS: dict[str, Callable[..., None]] = {
     "purge": write.purge,
     "trash": read.trash,
     "history": read.history,
+    "timeline": read.timeline,
     "messages": read.messages,
     "stats": read.stats,
     "log": read.log,
