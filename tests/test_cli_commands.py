@@ -386,6 +386,34 @@ def test_a_timeline_is_a_line_for_each_in_the_days_of_the_zone(
     run("timeline", "live", "-u", "ann", "--all", code=2)
 
 
+def test_a_diff_tells_each_kind(run: Run, of: Run) -> None:
+    home = of("add", "I live in Leeds.", "-u", "ann")["results"][0]["id"]
+    bees = add(run, "Ann keeps bees 🐝", "ann", "--metadata", '{"n": 1}')
+    gone, back = add(run, "我对花生过敏"), add(run, "Ключ лежит")
+    run("delete", back)
+    since = of("history", back)[-1]["updated_at"]
+    run("add", "I moved to York.", "-u", "ann")
+    run("update", bees, "Ann keeps hens 🐔", "--metadata", '{"n": 2}')
+    run("delete", gone, "--actor", "ann", "--reason", "not so")
+    run("restore", back)
+    lines = run("diff", "-u", "ann", "--since", since).stdout.splitlines()
+    assert [line.split()[0] for line in lines if not line.startswith(" ")] == [
+        "added",
+        "restored",
+        "changed",
+        "ended",
+        "removed",
+    ]
+    assert f"          {bees}  memory, metadata" in lines
+    assert "          was: Ann keeps bees 🐝" in lines
+    assert any(home in line for line in lines)
+    assert any("by ann: not so" in line for line in lines)
+    assert narrow("\n".join(lines))
+    assert run("diff", "-u", "bob", "--since", since).stdout == "Nothing changed.\n"
+    assert "more of some kind" in run("diff", "-u", "ann", "--since", "2020", "-n", "1").stdout
+    run("diff", "-u", "ann", code=2)
+
+
 def test_people_can_read_it_in_80_columns(run: Run) -> None:
     long = "The quick brown fox jumps over the lazy dog. " * 30 + "年糕胖得像个枕头" * 20
     ids = [add(run, text) for text in [*TEXTS, long]]

@@ -90,6 +90,8 @@ SCRIPT: list[Step] = [
     ("timeline", {**ANN, "limit": 2}),
     ("timeline", {**ANN, "limit": 2, "cursor": Next()}),
     ("timeline", {"about": "bees", **ANN, "since": "2020", "until": "2099-01", "filters": {"n": {"gte": 1}}}),
+    ("diff", {**ANN, "since": "2020"}),
+    ("diff", {**ANN, "since": 1_000_000_000, "until": "2999", "filters": {"n": {"gte": 2}}, "limit": 1}),
     ("messages", {**ANN, "limit": 2}),
     ("messages", {**ANN, "limit": 2, "cursor": Next()}),
     ("stats", {**ANN}),
@@ -121,6 +123,7 @@ FAULTS: list[Step] = [
     ("log", {**ANN, "event": "ADDED"}),
     ("log", {**ANN, "until": "one day"}),
     ("timeline", {**ANN, "since": "2024", "until": "2023"}),
+    ("diff", {**ANN, "since": "2024", "until": "2023"}),
     ("timeline", {**ANN, "about": "bees", "cursor": "nonsense"}),
 ]
 

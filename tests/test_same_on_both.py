@@ -101,6 +101,7 @@ def play(m: Memory, seed: int) -> list[Any]:
         call("search", choice.choice(QUERIES), **who, filters=FILTERS[step % len(FILTERS)], explain=True)
         call("get_all", **who, filters=choice.choice(FILTERS), top_k=7, include_superseded=step % 2 == 0)
         call("history", one, chain=step % 2 == 0)
+        call("diff", **who, since=1_700_000_000 + 4 * step, filters=choice.choice(FILTERS), limit=20)
         about = choice.choice([None, *QUERIES])
         call(
             "timeline",

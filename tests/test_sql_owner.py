@@ -250,6 +250,7 @@ def use_every_verb(m: Memory, second: Memory) -> None:
             read.why(f"find {TOKEN}", expect=TOKEN, **who, filters=filters)
             read.get_all(**who, filters=filters, top_k=1)
             read.trash(**who, filters=filters)
+            read.diff(**who, since="2020", filters=filters)
             for about in (None, TOKEN):
                 read.timeline(about, **who, filters=filters, since="2020", until="2099-01-01")
             read.delete_all(**who, filters=filters, dry_run=True)
@@ -284,6 +285,7 @@ def use_every_verb(m: Memory, second: Memory) -> None:
     m.update(uid, text=f"changed {TOKEN}", metadata={f"more {TOKEN}": TOKEN}, actor=TOKEN, reason=TOKEN)
     m.update(uid, metadata=metadata, replace_metadata=True, expiration_date=None)
     m.delete(uid, actor=TOKEN, reason=TOKEN)
+    m.diff(**run, since=0, until="2099-01-01", limit=1)
     m.restore(uid, **run)
     m.undo(m.log(memory_id=uid, **run)["results"][0]["trace_id"])
     second.search(TOKEN, **who)

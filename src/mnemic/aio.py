@@ -53,6 +53,7 @@ class AsyncMemory(Face):
     history = _awaiting(Engine.history)
     undo = _awaiting(Engine.undo)
     timeline = _awaiting(Engine.timeline)
+    diff = _awaiting(Engine.diff)
     messages = _awaiting(Engine.messages)
     stats = _awaiting(Engine.stats)
     purge = _awaiting(Engine.purge)

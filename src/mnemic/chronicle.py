@@ -7,7 +7,7 @@ from typing import Any
 
 from . import checks, chronicle_shapes, shapes
 from .bound import Bound, Filters
-from .clock import Instant, iso, parse_when
+from .clock import LAST_INSTANT, Instant, iso, parse_when
 from .errors import ValidationError
 from .ingest.commit import claims_of
 from .parts import off_loop
@@ -17,6 +17,10 @@ from .records import Course, TakenBack
 from .scope import Ids
 from .store import chains, held, reading, undoing
 from .store import history as changes
+from .store.changes_between import Between, changes_between
+
+# How many changes of each kind a diff tells unless told otherwise.
+LARGEST = 1_000
 
 
 class Chronicle(Bound):
@@ -145,6 +149,51 @@ class Chronicle(Bound):
         text = checks.check_text(about, "about")
         states = {"show_expired": show_expired, "include_superseded": True}
         return await self._ask(work, text, ids, filters, count, None, None, None, states)
+
+    async def diff(
+        self,
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        app_id: str | None = None,
+        run_id: str | None = None,
+        since: Any,
+        until: Any = None,
+        filters: Filters | None = None,
+        limit: int | None = None,
+    ) -> chronicle_shapes.DiffResult:
+        """What changed in what is believed between two instants of the store's time, memory by memory.
+
+        since, until (else now): what was believed at the one is compared with what was at the other; a day, month
+        or year is its whole span, so that the changes of its first and of its last instant are among those told.
+        filters: what a memory must meet at one of the two. limit: how many of each kind at most, 1000 if not given.
+
+        Returns `added`, `changed` (`id`, the items `before` and `after`, the `fields` that differ), `ended` (those
+        that were superseded or got an end), `removed` (those deleted or corrected, as they were, with
+        `deleted_at`, `deleted_by`, `deleted_reason`) and `restored`, each in the order of the last change; `since`,
+        `until` and `truncated`. What came and went in between is not told, nor what became as it was; one that
+        ended and changed otherwise too is told twice. Expiry changes nothing in what is believed. Raises
+        `ValidationError`, `StoreError`.
+        """
+        ids, tz = self._ids(user_id, agent_id, app_id, run_id), self._parts.tz
+        first = parse_when(since, tz, field="since")
+        last = None if until is None else parse_when(until, tz, field="until")
+        count = LARGEST if limit is None else checks.check_count(limit, "limit")
+        listing = self._listing(filters, ids, show_expired=True, include_superseded=True)
+        # At the end of time all is as it is believed now, whatever the clock did.
+        end = LAST_INSTANT if last is None else last.end - 1
+        told = listing.now if last is None else end
+        if told < first.start:
+            raise ValidationError(f"until ({iso(told)}) lies before since ({iso(first.start)}).")
+        before = first.start if first.precision == "instant" else first.start - 1
+        asked = Between(listing.scope, listing.tree, before, end, count)
+
+        def work() -> chronicle_shapes.DiffResult:
+            with self._parts.store().read() as tx:
+                reading.refuse_mixed_types(tx, listing)
+                return chronicle_shapes.diff_result(changes_between(tx, asked), first.start, told)
+
+        return await off_loop(work)
 
     async def _course(
         self,

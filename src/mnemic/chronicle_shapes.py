@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TypedDict
 
-from .clock import iso
-from .records import Course, Held, Item
+from .clock import Instant, iso
+from .records import Course, Difference, Held, Item
 from .shapes import MemoryItem, cursor_of, memory_item
 
 
@@ -30,6 +30,28 @@ class TimelineResult(TypedDict, total=False):
     notice: str
 
 
+class ChangedItem(TypedDict):
+    """A memory that changed: as it was believed before and after, and the keys that differ."""
+
+    id: str
+    before: MemoryItem
+    after: MemoryItem
+    fields: list[str]
+
+
+class DiffResult(TypedDict):
+    """What changed in what is believed between two instants; `truncated` where there is more of any kind."""
+
+    since: str | None
+    until: str | None
+    added: list[MemoryItem]
+    changed: list[ChangedItem]
+    ended: list[MemoryItem]
+    removed: list[MemoryItem]
+    restored: list[MemoryItem]
+    truncated: bool
+
+
 def timeline_page(course: Course, count: int, *, paged: bool, notice: str | None) -> TimelineResult:
     """At most `count` of a course; one more than that shows that others follow, which a page has a cursor for."""
     shown = course.shown[:count]
@@ -52,4 +74,26 @@ def _timeline_item(held: Held, item: Item) -> TimelineItem:
         began=iso(held.began),
         began_precision=held.began_precision,
         ended=iso(held.ended),
+    )
+
+
+def diff_result(found: Difference, since: Instant, until: Instant) -> DiffResult:
+    """What changed between two instants."""
+    return DiffResult(
+        since=iso(since),
+        until=iso(until),
+        added=[memory_item(item) for item in found.added],
+        changed=[
+            ChangedItem(
+                id=change.after.id,
+                before=memory_item(change.before),
+                after=memory_item(change.after),
+                fields=list(change.fields),
+            )
+            for change in found.changed
+        ],
+        ended=[memory_item(item) for item in found.ended],
+        removed=[memory_item(item) for item in found.removed],
+        restored=[memory_item(item) for item in found.restored],
+        truncated=found.truncated,
     )

@@ -62,6 +62,7 @@ class Memory(Face):
     history = _blocking(Engine.history)
     undo = _blocking(Engine.undo)
     timeline = _blocking(Engine.timeline)
+    diff = _blocking(Engine.diff)
     messages = _blocking(Engine.messages)
     stats = _blocking(Engine.stats)
     purge = _blocking(Engine.purge)

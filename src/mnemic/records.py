@@ -439,6 +439,31 @@ class Course:
 
 
 @dataclass(frozen=True, slots=True)
+class Change:
+    """A memory as it was believed at one instant and at a later one, and the keys of an item that differ."""
+
+    before: Item
+    after: Item
+    fields: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What changed in what is believed between two instants, memory by memory.
+
+    added, ended, restored: as believed at the later one; removed: as at the earlier, with who deleted it and why.
+    truncated: whether there are more of any kind.
+    """
+
+    added: tuple[Item, ...]
+    changed: tuple[Change, ...]
+    ended: tuple[Item, ...]
+    removed: tuple[Item, ...]
+    restored: tuple[Item, ...]
+    truncated: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Entry:
     """One change: a line of a memory's history, and of the log.
 

@@ -24,6 +24,7 @@ VERBS: dict[str, Callable[..., None]] = {
     "trash": read.trash,
     "history": read.history,
     "timeline": read.timeline,
+    "diff": read.diff,
     "messages": read.messages,
     "stats": read.stats,
     "log": read.log,

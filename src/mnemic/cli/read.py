@@ -225,6 +225,29 @@ def timeline(
     call.show(told, lambda found: show.timeline(found, _zone(call)))
 
 
+def diff(
+    call: Call,
+    since: Annotated[str, typer.Option("--since", metavar="TIME", help="Compare what was believed then.")],
+    until: Annotated[
+        str | None, typer.Option("--until", metavar="TIME", help="With what was believed then; else now.")
+    ] = None,
+    filters: Filter = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", "-n", help="How many of each kind at most; 1000 if not given.")
+    ] = None,
+) -> None:
+    """Show what changed in what is believed between two times."""
+    with call.memory() as memory:
+        found = memory.diff(
+            since=inputs.time_of(since),
+            until=inputs.time_of(until),
+            filters=inputs.from_json(filters, "--filter"),
+            limit=limit,
+            **call.ids,
+        )
+    call.show(found, show.diff)
+
+
 def _zone(call: Call) -> tzinfo:
     """The zone in which people read days."""
     from mnemic import clock, config

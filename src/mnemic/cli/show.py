@@ -129,6 +129,34 @@ def timeline(found: chronicle_shapes.TimelineResult, tz: tzinfo) -> None:
     _footer(console, found, "memory", pages=found["next"] is not None)
 
 
+def diff(found: chronicle_shapes.DiffResult) -> None:
+    """What is new, what changed, what ended, what was removed and what came back."""
+    console = make_console()
+    for kind, items in (("added", found["added"]), ("restored", found["restored"])):
+        for item in items:
+            beside(console, f"{kind:<9}", one_line(item["memory"]), *map(faint, about(item)))
+    for change in found["changed"]:
+        after, lines = change["after"], [faint(f"was: {one_line(change['before']['memory'])}")]
+        told = f"{change['id']}  {', '.join(change['fields'])}"
+        beside(
+            console,
+            f"{'changed':<9}",
+            one_line(after["memory"]),
+            *(lines if "memory" in change["fields"] else []),
+            faint(told),
+        )
+    for item in found["ended"]:
+        beside(console, f"{'ended':<9}", one_line(item["memory"]), *map(faint, about(item)))
+    for item in found["removed"]:
+        beside(
+            console, f"{'removed':<9}", one_line(item["memory"]), faint(item["id"]), faint(_deletion(item))
+        )
+    if not any(found[kind] for kind in ("added", "restored", "changed", "ended", "removed")):
+        console.print("Nothing changed." if not found["truncated"] else "Nothing is shown.")
+    elif found["truncated"]:
+        console.print(faint("There is more of some kind; a higher --limit shows more."))
+
+
 def _day(time: str | None, tz: tzinfo) -> str:
     """The day of a time in a zone."""
     return "" if time is None else datetime.fromisoformat(time).astimezone(tz).date().isoformat()
