@@ -56,6 +56,7 @@ SCRIPT: list[Step] = [
     ("add", {"facts": ["Ann is allergic to peanuts", "Ann keeps bees"], **ANN, "metadata": {"n": 2}}),
     ("add", {"facts": ["ann keeps  BEES"], **ANN, "run_id": "chat-2"}),
     ("add", {"messages": "Bob keeps bees too", "user_id": "bob", "infer": False}),
+    ("add", {"facts": ["Zoe is away"], "user_id": "zoe", "ttl": "36h"}),
     ("search", {"query": "Where does Ann live?", **ANN, "explain": True}),
     ("search", {"query": "她对什么过敏", **ANN, "top_k": 3}),
     (
@@ -119,6 +120,8 @@ FAULTS: list[Step] = [
     ("add", {"messages": [{"role": "user"}], **ANN, "infer": False}),
     ("add", {"messages": "x", **ANN, "infer": False, "metadata": [1]}),
     ("add", {"messages": "x", **ANN, "infer": False, "timestamp": "one day"}),
+    ("add", {"facts": ["x"], **ANN, "ttl": "one day"}),
+    ("add", {"facts": ["x"], **ANN, "ttl": "1d", "expiration_date": "2099-01-02"}),
     ("messages", {**ANN, "limit": -1}),
     ("log", {**ANN, "event": "ADDED"}),
     ("log", {**ANN, "until": "one day"}),

@@ -92,6 +92,7 @@ def play(m: Memory, seed: int) -> list[Any]:
             added = call("add", text, facts=[fact], **who, metadata=metadata, expiration_date="2030-01-01")
         ids += [item["id"] for item in added.get("results", []) if item["event"] == "ADD"]
         one = choice.choice(ids) if ids else "none"
+        call("add", facts=[choice.choice(TEXTS)], **who, ttl=choice.choice([5, "30s", "1h"]))
         if kind == 2:
             call("update", one, text=f"{text}!", actor="ann", reason="😀")
         elif kind == 3:

@@ -284,6 +284,8 @@ def use_every_verb(m: Memory, second: Memory) -> None:
     m.purge(run_id=f"other-{TOKEN}")
     m.update(uid, text=f"changed {TOKEN}", metadata={f"more {TOKEN}": TOKEN}, actor=TOKEN, reason=TOKEN)
     m.update(uid, metadata=metadata, replace_metadata=True, expiration_date=None)
+    for _ in range(2):
+        m.add(f"brief {TOKEN}", **who, infer=False, ttl=1e-6)
     m.delete(uid, actor=TOKEN, reason=TOKEN)
     m.diff(**run, since=0, until="2099-01-01", limit=1)
     m.restore(uid, **run)
