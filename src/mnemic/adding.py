@@ -113,7 +113,7 @@ async def add(parts: Parts, request: Request, buried: tuple[Buried, ...]) -> sha
 async def _proposed(request: Request, buried: Sequence[Buried]) -> Proposed:
     """What is to be kept without a model's help."""
     if request.facts is not None:
-        return propose.as_given(request.facts, request.talk, request.common)
+        return propose.as_given(request.facts, request.talk, request.common, request.act.at)
     if not request.infer:
         return propose.without_buried(propose.as_said(request.talk, request.common), request.talk, buried)
     stated = await off_loop(lambda: propose.as_stated(request.talk, request.common))

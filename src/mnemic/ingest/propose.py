@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..clock import Instant
 from ..records import Buried, Proposal, Rejected, Span
 from .given import Common, given_facts, verbatim
 from .messages import Heard
@@ -20,9 +21,9 @@ class Proposed:
     extractor: str
 
 
-def as_given(facts: Any, heard: Heard, common: Common) -> Proposed:
-    """The caller's own facts. Raises `ValidationError` as `given_facts` does."""
-    return Proposed(tuple(given_facts(facts, heard, common)), heard.rejected, "given")
+def as_given(facts: Any, heard: Heard, common: Common, stored_at: Instant) -> Proposed:
+    """The caller's own facts, stored at an instant. Raises `ValidationError` as `given_facts` does."""
+    return Proposed(tuple(given_facts(facts, heard, common, stored_at)), heard.rejected, "given")
 
 
 def as_said(heard: Heard, common: Common) -> Proposed:
