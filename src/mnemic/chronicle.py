@@ -75,7 +75,7 @@ class Chronicle(Bound):
         run_id: str | None = None,
         actor: str | None = None,
         reason: str | None = None,
-    ) -> shapes.UndoResult:
+    ) -> chronicle_shapes.UndoResult:
         """Take back all that one call did to memories: an add, update, delete, restore, delete_all, or an undo.
 
         trace_id: of the call, as an add's result, a memory's messages and the log tell it. What the call added is
@@ -95,7 +95,7 @@ class Chronicle(Bound):
             with self._parts.store().write() as tx:
                 return undoing.undo(tx, scope, asked, act, claims_of)
 
-        results = [shapes.undone_item(one) for one in await off_loop(work)]
+        results = [chronicle_shapes.undone_item(one) for one in await off_loop(work)]
         return {"message": "Undone.", "undone": asked, "trace_id": act.trace_id, "results": results}
 
     async def timeline(

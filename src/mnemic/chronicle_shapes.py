@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TypedDict
 
 from .clock import Instant, iso
-from .records import Course, Difference, Held, Item
+from .records import Course, Difference, Held, Item, TakenBack
 from .shapes import MemoryItem, cursor_of, memory_item
 
 
@@ -50,6 +50,25 @@ class DiffResult(TypedDict):
     removed: list[MemoryItem]
     restored: list[MemoryItem]
     truncated: bool
+
+
+class UndoneItem(TypedDict, total=False):
+    """A memory after an undo: DELETE where the call had made it, RESTORE where it is as it was before, NONE where it
+    stays (`kept` says why)."""
+
+    id: str
+    memory: str
+    event: str
+    kept: str
+
+
+class UndoResult(TypedDict):
+    """What an undo did; `trace_id` is its own, by which it can be taken back in turn."""
+
+    message: str
+    undone: str
+    trace_id: str
+    results: list[UndoneItem]
 
 
 def timeline_page(course: Course, count: int, *, paged: bool, notice: str | None) -> TimelineResult:
@@ -97,3 +116,11 @@ def diff_result(found: Difference, since: Instant, until: Instant) -> DiffResult
         restored=[memory_item(item) for item in found.restored],
         truncated=found.truncated,
     )
+
+
+def undone_item(one: TakenBack) -> UndoneItem:
+    """A memory after an undo, in its shape."""
+    shape = UndoneItem(id=one.uid, memory=one.text, event=one.event.value)
+    if one.kept is not None:
+        shape["kept"] = one.kept
+    return shape

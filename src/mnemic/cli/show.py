@@ -271,7 +271,7 @@ def stages(console: Console, verdict: shapes.WhyResult) -> None:
         beside(console, label, fitting(detail, console.width - len(label) - 1))
 
 
-def undone(result: shapes.UndoResult) -> None:
+def undone(result: chronicle_shapes.UndoResult) -> None:
     """What an undo did to each memory, and how it is undone itself."""
     console = make_console()
     words = {"DELETE": "gone again", "RESTORE": "as it was", "NONE": "stays"}
