@@ -124,9 +124,14 @@ def total(scores: Iterable[Score]) -> Score:
     )
 
 
+def number_of(case: str) -> int:
+    """The number in a case's id, the last of several."""
+    return int(re.findall(r"\d+", case)[-1])
+
+
 def halves(cases: Sequence[Case]) -> dict[str, tuple[Case, ...]]:
     """The cases the rules were developed on (odd numbers), those judged unseen at first (even), and all."""
-    numbers = [int(re.findall(r"\d+", case.id)[-1]) for case in cases]
+    numbers = [number_of(case.id) for case in cases]
     return {
         "odd": tuple(case for case, number in zip(cases, numbers, strict=True) if number % 2),
         "even": tuple(case for case, number in zip(cases, numbers, strict=True) if not number % 2),
