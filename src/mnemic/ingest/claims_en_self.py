@@ -1,4 +1,4 @@
-"""Claims in English about who and where the speaker is: home, work, contact, name, family, being, school."""
+"""Claims in English about who and where the speaker is: home, contact, name, age, family."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from ..records import Claim
 from .clauses_en import DIGIT, I_HAVE, LONG_AGO, NAME, NO_MORE, TAIL, WHEN, Clause, match, named, value_of
+from .places import HOUSE, STREET, street_address
 from .rules import words
 
 # Capital words after "moved to" that are no places.
@@ -28,9 +29,6 @@ _HOMES = words(
     """flat apartment house room condo dorm hostel van boat cabin cottage trailer caravan loft bungalow
     houseshare flatshare basement villa duplex townhouse parents"""
 )
-_CLUB = re.compile(
-    r"\b(?:gym|club|band|choir|church|class|course|league|party|group|discord|team|call|meeting|forum|society)\b"
-)
 _LIVES = match(
     r"(?:i|we)(?: (?:now|currently|actually|still|officially))? live(?: now| with my [\w ]+?| alone)? in (?P<a>.+)"
     r"|(?:i'm|i am|we're|we are)(?: (?:now|currently|officially))? (?:living|based) in (?P<b>.+)"
@@ -49,13 +47,13 @@ _MOVED = match(
 
 
 def residence(clause: Clause) -> Iterator[Claim]:
-    parents = _WITH_PARENTS.fullmatch(clause.text)
+    parents = None if clause.fresh else _WITH_PARENTS.fullmatch(clause.text)
     if parents is not None:
         yield Claim("dwelling", parents["who"].casefold(), True, clause.changes)
     left = _MOVED_OUT.fullmatch(clause.text)
     if left is not None:
         yield Claim("dwelling", named(left, "who", "home").casefold(), False, True)
-    lives = _LIVES.fullmatch(clause.text)
+    lives = None if clause.fresh else _LIVES.fullmatch(clause.text)
     moved = None if lives else _MOVED.fullmatch(clause.text)
     if lives is None and moved is None:
         return
@@ -76,86 +74,124 @@ def residence(clause: Clause) -> Iterator[Claim]:
         yield Claim("residence", value_of(name[0]), True, not LONG_AGO.search(clause.text))
 
 
-_ORG_NOUN = (
-    r"(?:bank|hospital|school|office|firm|company|shop|store|café|cafe|restaurant|factory|university|library"
-    r"|museum|agency"
-    r"|startup|clinic|hotel|bakery|garage|lab|laboratory|court|station|warehouse|farm|brewery|newspaper|studio|bookshop"
-    r"|bookstore|supermarket|pharmacy|nursery|kindergarten|church|zoo|airport|port|ministry|council"
-    r"|department|practice)"
+_AT_HOUSE = match(
+    rf"(?:i|we)(?: (?:now|still|currently))? live(?: now)? at (?P<a>{HOUSE})(?: now|{WHEN})"
+    rf"|(?:i'm|i am|we're|we are)(?: (?:now|still|currently))? living at (?P<b>{HOUSE})(?: now)?"
+    rf"|(?:i've|we've|i have|we have) (?:been living|lived) at (?P<c>{HOUSE})(?: (?:since|for) .*)?"
+    rf"|(?:my|our)(?: new)?(?: home| current| street)? address is(?: now)? (?P<d>{HOUSE})(?: now)?"
+    rf"|(?:my|our)(?: home)? address has changed to (?P<e>{HOUSE})"
 )
-_AT = (
-    rf"(?:(?:a|an|the|my)(?: [\w'-]+){{1,4}} (?:called|named) (?P<called>{NAME})"
-    rf"|(?P<org>{NAME}|(?:a|an|the) (?:[\w'-]+ ){{0,3}}{_ORG_NOUN}))"
+_TO_HOUSE = match(
+    rf"{I_HAVE}?(?:moved|relocated)(?: (?:house|home|back|in|out|up|down|over|here|\w+ doors (?:up|down|along)"
+    rf"|(?:a)?round the corner|across the (?:street|road|hall)))?(?: from (?:{HOUSE}|{STREET}|{NAME}))?"
+    rf" to (?P<to>{HOUSE})"
+    rf"{WHEN}|{I_HAVE}?moved into (?P<into>{HOUSE}){WHEN}"
 )
-_AS = r"(?: as (?:a|an|the) (?P<title>[\w -]+?))?"
-_WORKS = match(
-    rf"(?:i|i'm|i am)(?: (?:now|currently))? (?:work|working)(?: now)? (?:at|for) {_AT}{_AS}{WHEN}"
-)
-_JOINED = match(
-    rf"(?:{I_HAVE}|and )?(?:left {NAME} (?:and joined|to join|for)|joined|started (?:working )?at|started (?:a|my)"
-    rf"(?: new)? job at|got (?:a|the)(?: new)? job at|moved on to) {_AT}{_AS}{WHEN}"
-)
-_LEFT = match(
-    rf"{I_HAVE}?(?:left|quit|resigned from|got fired from|got laid off from|was fired from|was laid off from"
-    rf"|(?:left|quit) my job at) (?P<a>{NAME}){WHEN}(?: (?:and|to) .*)?"
-    rf"|(?:[\w ]+ )?was my last day at (?P<b>{NAME})"
-    rf"|(?P<d>{NAME}) (?:let me go|fired me|laid me off|made me redundant|sacked me){WHEN}"
-    rf"|(?:i no longer work|i don't work|i'm no longer working|i'm not working) (?:at|for) (?P<c>{NAME})(?:{NO_MORE})?"
+_FROM_HOUSE = match(
+    rf"{I_HAVE}?moved (?:out of|away from) (?P<a>{HOUSE}|{STREET}){WHEN}"
+    rf"|(?:i|we) (?:no longer live|don't live) (?:at|on) (?P<b>{HOUSE}|{STREET}|number \d+[a-z]?)(?:{NO_MORE})?"
+    rf"|{I_HAVE}?moved from (?P<c>{HOUSE}) to .*"
 )
 
 
-# Joining is working there only where the sentence speaks of work: one joins clubs and services, too.
-_JOB = match(
-    r".*\b(?:left|quit|job|role|position|hired|offer|started|work|working|career|gig|team lead|resigned)\b"
-)
-
-
-def _speaks_of_work(clause: Clause) -> bool:
-    return _JOB.match(clause.sentence) is not None and not _CLUB.search(clause.lower)
-
-
-def employer(clause: Clause) -> Iterator[Claim]:
-    works = _WORKS.fullmatch(clause.text)
-    joined = None if works else _JOINED.fullmatch(clause.text)
-    found = works or joined
-    at_work = works or (joined and (joined["title"] or _speaks_of_work(clause)))
-    if found is not None and at_work:
-        org = value_of(named(found, "called", "org"))
-        yield Claim("employer", org, True, not LONG_AGO.search(clause.text))
-        if found["title"]:
-            yield Claim("job", value_of(found["title"]), True, joined is not None or clause.changes)
-            yield Claim("is", value_of(found["title"]), True, clause.changes)
-    left = _LEFT.fullmatch(clause.text)
+def address(clause: Clause) -> Iterator[Claim]:
+    lives = None if clause.fresh else _AT_HOUSE.fullmatch(clause.text)
+    moved, left = _TO_HOUSE.fullmatch(clause.text), _FROM_HOUSE.fullmatch(clause.text)
+    if lives is not None:
+        house = street_address(named(lives, "a", "b", "c", "d", "e"))
+        yield Claim("address", house, True, lives["d"] is None or clause.changes)
+    if moved is not None and not LONG_AGO.search(clause.text):
+        yield Claim("address", street_address(named(moved, "to", "into")), True, True)
     if left is not None:
-        yield Claim("employer", value_of(named(left, "a", "b", "c", "d")), False, True)
-    stated = _EMPLOYER.fullmatch(clause.text)
-    if stated is not None:
-        yield Claim("employer", value_of(stated["org"]), True, True)
+        yield Claim("address", street_address(named(left, "a", "b", "c")), False, True)
 
 
-_EMPLOYER = match(rf"my(?: new)? employer is(?: now)? (?P<org>{NAME})(?: now)?")
+_MY_PLACE = match(r"(?:.* )?my(?: home| new)? (?:address|place|home|house|flat|apartment)(?: is)?")
+_HOUSE = match(HOUSE)
+
+
+def address_across(first: Clause, second: Clause) -> Iterator[Claim]:
+    """An address after what it is the address of: "my place, 14 Larkspur Lane"."""
+    if _HOUSE.fullmatch(second.text) and _MY_PLACE.fullmatch(first.text):
+        yield Claim("address", street_address(second.text), True, False)
+
+
 PHONE = r"[+\d(][\dx().\- ]{4,}\d"
-_REACHED = match(
-    r"my(?P<new> new)?(?: (?:phone|cell|mobile|cellphone|telephone))?(?: phone)? number is(?P<now> now)?"
-    rf" (?P<phone>{PHONE})(?: now)?|(?:you can )?(?:reach|call|text) me (?:on|at) (?P<reach>{PHONE})(?: now)?"
-    r"|my(?P<fresh> new)? e-?mail(?: address)? is(?P<since> now)? (?P<email>\S+@\S+\w)(?: now)?"
+EMAIL = r"[\w.+%-]+@[\w.-]+\w"
+_MY_PHONE = match(
+    r"my(?P<new> new)? (?:(?P<land>land ?line)|(?P<cell>cell|mobile|cellphone|phone)|(?:phone |cell |mobile |cellphone"
+    rf" |telephone )?number)(?: phone)?(?: number)?(?: is|'s| has changed to| changed to)"
+    rf"(?P<now> now)? (?P<phone>{PHONE})"
+    r"(?P<later> now)?"
 )
-
-
-_OLD_EMAIL = match(rf"i (?:don't use|no longer use|stopped using) (?P<email>\S+@\S+\w)(?:{NO_MORE})?")
+_REACHED = match(
+    rf"(?:you can )?(?:reach|call|text) me (?:on|at) (?P<phone>{PHONE})(?P<now> from now on| instead)?"
+)
+_NEW_PHONE = match(rf"(?:i'm|i am)(?: now)? on (?P<phone>{PHONE})(?: now)?")
+_MY_EMAIL = match(
+    rf"my(?: new)? e-?mail(?: address)?(?: is| has changed to| changed to)(?: now)? (?P<email>{EMAIL})(?: now)?"
+    rf"|{I_HAVE}?(?:changed|switched) my e-?mail(?: address)? to (?P<to>{EMAIL}){WHEN}"
+    rf"|i use (?P<use>{EMAIL}) (?:for|as my) (?:my )?e-?mails?"
+)
+_GONE = (
+    r"(?:no longer works|doesn't work|isn't valid|is no longer (?:valid|mine|in use|active)"
+    r"|is (?:dead|gone|disconnected))"
+)
+_NO_CONTACT = match(
+    rf"{I_HAVE}?(?:don't use|no longer use|stopped using|got rid of|deleted|closed|abandoned|shut down|gave up)"
+    rf" (?:my (?:old )?(?:e-?mail |e-?mail address )?)?(?P<a>{EMAIL}|{PHONE})(?:{NO_MORE})?{WHEN}"
+    rf"|(?P<b>{EMAIL}|{PHONE}) {_GONE}(?:{NO_MORE})?"
+)
+_NO_LANDLINE = match(
+    rf"{I_HAVE}?(?:cancelled|canceled|got rid of|gave up|disconnected|dropped) (?:the|my|our) land ?line{WHEN}"
+)
 
 
 def contact(clause: Clause) -> Iterator[Claim]:
-    old = _OLD_EMAIL.fullmatch(clause.text)
-    if old is not None:
-        yield Claim("email", old["email"].casefold(), False, True)
-    found = _REACHED.fullmatch(clause.text)
-    if found is None:
+    gone = _NO_CONTACT.fullmatch(clause.text)
+    if gone is not None:
+        named_one = named(gone, "a", "b")
+        if "@" in named_one:
+            yield Claim("email", named_one.casefold(), False, True)
+        else:
+            yield from (Claim(kind, digits(named_one), False, True) for kind in ("phone", "landline"))
+    if _NO_LANDLINE.fullmatch(clause.text):
+        yield Claim("landline", "", False, True)
+    if clause.fresh:
         return
-    changes = clause.changes or bool(named(found, "new", "now", "fresh", "since"))
-    if found["phone"] or found["reach"]:
-        yield Claim("phone", digits(named(found, "phone", "reach")), True, changes or bool(found["phone"]))
-    else:
+    phone, reached = _MY_PHONE.fullmatch(clause.text), _REACHED.fullmatch(clause.text)
+    if phone is not None:
+        told = clause.changes or any(phone[one] for one in ("new", "now", "later"))
+        yield Claim(
+            "landline" if phone["land"] else "phone", digits(phone["phone"]), True, told or not phone["cell"]
+        )
+    if reached is not None:
+        yield Claim("phone", digits(reached["phone"]), True, bool(reached["now"]))
+    email = _MY_EMAIL.fullmatch(clause.text)
+    if email is not None:
+        yield Claim("email", named(email, "email", "to", "use").casefold(), True, email["use"] is None)
+
+
+_ABOUT_PHONE = re.compile(
+    r"\b(?:(?:my|new|phone|cell|mobile) number|new (?:sim|phone|number)|my (?:phone|sim|number))\b"
+)
+_ABOUT_EMAIL = re.compile(r"\be-?mail\b|@")
+_NOT_MINE = re.compile(r"\b(?:work|office|business|second|his|her|their|case|plate|flight)\b")
+_IT_IS = match(
+    rf"(?:it(?:'s| is)|my new (?:one|number) is)(?: now)? [\"']?"
+    rf"(?:(?P<phone>{PHONE})|(?P<email>{EMAIL}))[\"']?(?: now)?"
+)
+
+
+def contact_across(first: Clause, second: Clause) -> Iterator[Claim]:
+    """The number or address that a second clause tells, of what a first one said that it has changed."""
+    found = _IT_IS.fullmatch(second.text)
+    told = found or _NEW_PHONE.fullmatch(second.text)
+    if told is None or _NOT_MINE.search(second.sentence.casefold()) or not second.changes:
+        return
+    if told["phone"] and _ABOUT_PHONE.search(first.lower):
+        yield Claim("phone", digits(told["phone"]), True, True)
+    elif found and found["email"] and _ABOUT_EMAIL.search(first.lower):
         yield Claim("email", found["email"].casefold(), True, True)
 
 
@@ -163,44 +199,144 @@ def digits(phone: str) -> str:
     return re.sub(r"[^\d+x]", "", phone)
 
 
-_CALLED = match(
-    rf"(?:i(?: now)? go by|i'm called|everyone calls me|people call me|call me|my name is|my name's|i'm going by)"
-    rf"(?: now)? (?P<name>{NAME})(?P<now> now| from now on| these days)?"
+_NAMED = match(
+    rf"(?:i'm called|my (?:full )?name is|my name's|{I_HAVE}?changed my name(?: from {NAME})? to)"
+    rf"(?: now)? (?P<name>{NAME})"
+    r"(?: now| from now on)?"
 )
+_CALLED = match(
+    rf"(?:i(?: now)? go by|(?P<others>everyone calls me|people call me)|(?:please )?call me|i'm going by)"
+    rf"(?: now)? (?P<name>{NAME})(?: now| from now on| these days)?"
+)
+_NOT_CALLED = match(
+    rf"(?:please )?(?:don't|do not|stop) (?:call|calling) me (?P<a>{NAME})(?:{NO_MORE})?"
+    rf"|i no longer go by (?P<b>{NAME})"
+)
+_SURNAME = match(
+    rf"my(?P<new> new)? (?:surname|last name|family name) is(?P<now> now)?(?: just)? (?P<name>{NAME})(?P<later> now)?"
+    rf"|{I_HAVE}?changed my (?:surname|last name|family name)(?: from {NAME})? to (?P<to>{NAME})(?: .*)?"
+)
+_NOW_NAMED = match(rf"(?:i'm|i am)(?: now)? (?P<name>{NAME} {NAME})(?: now)?")
+_NO_NAME = words(
+    "asap monday tuesday wednesday thursday friday saturday sunday uber mobile home cell mom mum dad boss sir back"
+)
+_NEW_NAME = re.compile(r"\b(?:surname|last name|family name|maiden name|changed my name)\b")
 
 
 def name(clause: Clause) -> Iterator[Claim]:
-    found = _CALLED.fullmatch(clause.text)
-    if found is not None:
-        plain = not clause.lower.startswith(("everyone", "people"))
-        yield Claim("name", value_of(found["name"]), True, plain or clause.changes)
+    found = _NAMED.fullmatch(clause.text)
+    whole = value_of(found["name"]) if found else ""
+    if found is None and clause.changes and _NEW_NAME.search(clause.sentence.casefold()):
+        renamed = _NOW_NAMED.fullmatch(clause.text)
+        whole = value_of(renamed["name"]) if renamed else ""
+    if whole:
+        yield Claim("name", whole, True, True)
+        if " " in whole:
+            yield Claim("surname", whole.rpartition(" ")[2], True, False)
+    surname = _SURNAME.fullmatch(clause.text)
+    if surname is not None:
+        told = any(surname[one] for one in ("new", "now", "later", "to"))
+        yield Claim("surname", value_of(named(surname, "name", "to")), True, told or clause.changes)
+    called, no_more = _CALLED.fullmatch(clause.text), _NOT_CALLED.fullmatch(clause.text)
+    if called is not None and called["name"].casefold() not in _NO_NAME:
+        known = called["others"] is not None
+        yield Claim("known" if known else "called", value_of(called["name"]), True, not known)
+    if no_more is not None:
+        by = value_of(named(no_more, "a", "b"))
+        yield from (Claim(kind, by, False, True) for kind in ("called", "known"))
 
 
+_UNITS = (
+    *(
+        "one",
+        "two",
+        "three",
+        "four",
+        "five",
+        "six",
+        "seven",
+        "eight",
+        "nine",
+        "ten",
+        "eleven",
+        "twelve",
+        "thirteen",
+    ),
+    *("fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"),
+)
+_TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
+_YEARS = rf"(?:\d{{1,3}}|(?:{'|'.join(_TENS)})(?:[ -](?:{'|'.join(_UNITS[:9])}))?|{'|'.join(_UNITS)})"
+_AGED = match(
+    rf"(?:i'm|i am)(?: (?:now|already|officially|finally))? (?P<a>{_YEARS})(?: years? old| yo| y/o)?(?: now| already)?"
+    rf"|my age is(?: now)? (?P<b>{_YEARS})(?: now)?"
+)
+_TURNED = match(rf"{I_HAVE}?(?:turned|hit) (?P<c>{_YEARS}){WHEN}")
+_AGES = range(4, 121)
+
+
+def age(clause: Clause) -> Iterator[Claim]:
+    found = _TURNED.fullmatch(clause.text) or (None if _not_today(clause) else _AGED.fullmatch(clause.text))
+    if found is None or LONG_AGO.search(clause.text):
+        return
+    years = _number(named(found, *found.re.groupindex).casefold())
+    if years in _AGES:
+        yield Claim("age", str(years), True, True)
+
+
+def _not_today(clause: Clause) -> bool:
+    """Whether a clause speaks of today without it being a birthday."""
+    return clause.fresh and "birthday" not in clause.sentence.casefold()
+
+
+def _number(told: str) -> int:
+    if told.isdecimal():
+        return int(told)
+    tens, _, units = told.replace("-", " ").partition(" ")
+    whole = 10 * (_TENS.index(tens) + 2) if tens in _TENS else 0
+    rest = units if whole else tens
+    return whole + (_UNITS.index(rest) + 1 if rest else 0)
+
+
+_MY_PARTNER = r"my (?:girlfriend|boyfriend|partner|fiancée?) and i "
+_US = rf"(?:{I_HAVE}|{NAME} and i |{_MY_PARTNER}|my (?:wife|husband) and i )"
+# Status, whether it is an event, and how it is told.
 _MARITAL = (
-    ("married", match(
+    ("married", False, match(
         rf"(?:i'm|i am|we're)(?: happily)? married(?: to {NAME}| now)?{WHEN}|my (?:wife|husband) is (?:called "
         rf"|named )?{NAME}"
     )),
-    ("married", match(rf"(?:{I_HAVE}|{NAME} and i )got married{WHEN}")),
-    ("divorced", match(
-        rf"(?:{I_HAVE}|{NAME} and i |my (?:wife|husband) and i )(?:got |are |have )?(?:divorced"
-        rf"|separated){WHEN}|i'm divorced{WHEN}"
+    ("married", True, match(
+        rf"(?:{_US}|i |we )(?:all )?(?:got (?:re)?married(?: again)?|remarried|tied the knot|eloped|got hitched){WHEN}"
     )),
-    ("single", match(r"(?:i'm|i am) single(?: now)?")),
-    ("single", match(
-        rf"(?:{I_HAVE}|{NAME} and i |my (?:girlfriend|boyfriend|partner|fiancée?) and i )(?:broke"
-        rf"|split) up(?: with {NAME})?{WHEN}"
+    ("divorced", True, match(
+        rf"(?:{_US})(?:got |are |have )?(?:divorced|separated){WHEN}"
+        rf"|(?:my|our|the) divorce (?:is final|came through|is finali[sz]ed|was finali[sz]ed){WHEN}"
     )),
-    ("engaged", match(rf"(?:i'm|i am|we're) engaged(?: to {NAME})?{WHEN}")),
-    ("engaged", match(rf"(?:{I_HAVE}|{NAME} and i )got engaged{WHEN}")),
-    ("widowed", match(r"(?:i'm|i am) (?:widowed|a widow|a widower)(?: now)?")),
+    ("divorced", False, match(rf"i'm divorced{WHEN}")),
+    ("single", False, match(r"(?:i'm|i am) single(?: now| again)?")),
+    ("single", True, match(
+        rf"(?:{I_HAVE}|{NAME} and i |{_MY_PARTNER})(?:broke|split) up(?: with {NAME})?{WHEN}"
+    )),
+    ("engaged", False, match(rf"(?:i'm|i am|we're) engaged(?: to {NAME})?{WHEN}")),
+    ("engaged", True, match(rf"(?:{I_HAVE}|{NAME} and i )got engaged{WHEN}")),
+    ("partnered", False, match(
+        r"(?:i'm|i am)(?: now)? in a (?:new )?relationship(?: now)?|(?:i'm|i am) (?:seeing|dating) someone(?: now)?"
+        r"|i(?: now)? have a (?:new )?(?:girlfriend|boyfriend|partner)(?: now)?"
+    )),
+    ("widowed", False, match(r"(?:i'm|i am) (?:widowed|a widow|a widower)(?: now)?")),
+    ("widowed", True, match(rf"my (?:wife|husband)(?: {NAME})? (?:died|passed away){WHEN}")),
 )  # fmt: skip
+_CALLED_OFF = match(
+    rf"{_US}?(?:called off|cancelled|canceled|broke off) (?:the|our|my) (?:engagement|wedding){WHEN}"
+)
 
 
 def marital_status(clause: Clause) -> Iterator[Claim]:
-    for status, pattern in _MARITAL:
-        if pattern.fullmatch(clause.text):
+    for status, happened, pattern in _MARITAL:
+        if (happened or not clause.fresh) and pattern.fullmatch(clause.text):
             yield Claim("marital_status", status, True, not LONG_AGO.search(clause.text))
+    if _CALLED_OFF.fullmatch(clause.text):
+        yield Claim("marital_status", "engaged", False, True)
 
 
 _PARTNER = (
@@ -211,7 +347,7 @@ _PARTNER = (
     (True, match(rf"(?:i'm|i am) (?:happily )?(?:married|engaged) to (?P<name>{NAME})")),
     (False, match(
         rf"(?P<name>{NAME}) and i (?:broke up|split up|separated|got divorced|are divorced"
-        rf"|called off the (?:engagement|wedding)){WHEN}"
+        rf"|called off the engagement){WHEN}"
     )),
     (False, match(rf"{I_HAVE}?(?:broke|split) up with (?P<name>{NAME}){WHEN}")),
 )  # fmt: skip
@@ -221,77 +357,4 @@ def partner(clause: Clause) -> Iterator[Claim]:
     for holds, pattern in _PARTNER:
         found = pattern.fullmatch(clause.text)
         if found is not None:
-            yield Claim("partner", value_of(found["name"]), holds, clause.changes or not holds)
-
-
-_IS = match(
-    r"(?:i'm|i am)(?: now)? (?:(?P<a>an? [\w -]+?)(?: (?:at|for|with) (?P<at>.+?))?"
-    r"|(?P<adjective>[\w-]+))(?P<now> now)?"
-)
-_IS_NOT = match(
-    rf"(?:i'm|i am) (?:no longer|not) (?P<a>(?:an? |the )?[\w-]+(?: (?!anymore\b)[\w-]+)?)(?P<more>{NO_MORE})?"
-    r"|(?:(?:i|i've|i have) )?(?:gave up|given up|stopped|quit) being (?:an? )?(?P<b>[\w-]+)(?: .*)?"
-)
-_NO_WORK = words("volunteer member regular guest patient customer fan speaker mentor subscriber visitor")
-_STATES = words(
-    "vegetarian vegan pescatarian unemployed retired pregnant diabetic left-handed religious sober celiac gluten-free"
-    " freelance"
-)
-
-
-_BORN = match(
-    rf"(?:the|our|my) baby(?:'s| is) here|(?:i|we) (?:gave birth|had the baby){WHEN}|(?:the|our) baby was born{WHEN}"
-)
-_SEEKS = match(
-    r"(?:i'm|i am|we're)(?: still| currently)? (?:looking|searching|hunting) for (?P<what>[\w -]+)"
-)
-_FOUND = match(
-    rf"{I_HAVE}?(?:found|landed|got) (?P<what>an? (?:\w+ )?(?:job|flat|apartment|house|place|room|roommate"
-    rf"|nanny)){WHEN}"
-)
-
-
-def being(clause: Clause) -> Iterator[Claim]:
-    if _BORN.fullmatch(clause.text):
-        yield Claim("is", "pregnant", False, True)
-    for holds, pattern in ((True, _SEEKS), (False, _FOUND)):
-        sought = pattern.fullmatch(clause.text)
-        if sought is not None:
-            yield Claim("seeking", value_of(sought["what"]), holds, clause.changes or not holds)
-    ended = _IS_NOT.fullmatch(clause.text)
-    if ended is not None:
-        if ended["b"] or ended["more"] or "no longer" in clause.lower:
-            yield Claim("is", value_of(named(ended, "a", "b")), False, True)
-        return
-    found = _IS.fullmatch(clause.text)
-    if found is None:
-        return
-    if found["adjective"]:
-        if found["adjective"].casefold() in _STATES:
-            yield Claim("is", found["adjective"].casefold(), True, clause.changes)
-        return
-    value = value_of(found["a"])
-    yield Claim("is", value, True, clause.changes)
-    place = re.match(NAME, found["at"] or "")
-    if place is None or value in _NO_WORK:
-        return
-    if value.endswith("student"):
-        yield Claim("school", value_of(place[0]), True, clause.changes)
-    else:
-        yield Claim("job", value, True, clause.changes)
-        yield Claim("employer", value_of(place[0]), True, False)
-
-
-_STUDIES = match(
-    rf"(?:i|i'm|i am)(?: now| currently)? (?:study|studying|go|going|enrolled)(?: [\w ]+)? (?:at"
-    rf"|to) (?P<school>{NAME}){WHEN}"
-)
-_GRADUATED = match(rf"{I_HAVE}?(?:graduated from|dropped out of|finished at|left) (?P<school>{NAME}){WHEN}")
-_SCHOOL = re.compile(r"\b(?:college|university|school|academy|institute|uni|polytechnic|mit|ucla)\b")
-
-
-def school(clause: Clause) -> Iterator[Claim]:
-    for pattern, holds in ((_STUDIES, True), (_GRADUATED, False)):
-        found = pattern.fullmatch(clause.text)
-        if found is not None and (_SCHOOL.search(found["school"].casefold()) or "graduated" in clause.lower):
-            yield Claim("school", value_of(found["school"]), holds, clause.changes or not holds)
+            yield Claim("partner", value_of(found["name"]), holds, not holds)
