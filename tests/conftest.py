@@ -13,6 +13,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -260,6 +261,30 @@ def ticking(monkeypatch: pytest.MonkeyPatch) -> None:
     """A clock that moves one second at each look, so that order never hangs on the machine's clock."""
     seconds = itertools.count(1_700_000_000_000_000_000, 1_000_000_000)
     monkeypatch.setattr("mnemic.clock.time", SimpleNamespace(time_ns=lambda: next(seconds)))
+
+
+class SetClock:
+    """The clock of the stores of a test: it stands at the instant that it was set to last, in seconds since 1970."""
+
+    def __init__(self) -> None:
+        self.seconds = 1_700_000_000.0
+
+    def __call__(self, moment: str | datetime) -> datetime:
+        told = datetime.fromisoformat(moment) if isinstance(moment, str) else moment
+        told = told if told.tzinfo else told.replace(tzinfo=UTC)
+        self.seconds = told.timestamp()
+        return told
+
+    def time_ns(self) -> int:
+        return round(self.seconds * 1_000_000) * 1_000
+
+
+@pytest.fixture
+def set_clock(monkeypatch: pytest.MonkeyPatch) -> SetClock:
+    """Sets the clock of the stores of this test: `set_clock("2024-03-01T09:00")`, UTC unless told."""
+    clock = SetClock()
+    monkeypatch.setattr("mnemic.clock.time", clock)
+    return clock
 
 
 RowCounts = Callable[[], dict[str, int]]

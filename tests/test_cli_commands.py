@@ -146,7 +146,7 @@ def test_ids_guard_the_by_id_verbs(run: Run) -> None:
     for command in (["get"], ["update"], ["delete"], ["restore"]):
         text = ["Bob's"] if command == ["update"] else []
         run(*command, memory_id, *text, "-u", "bob", code=1)
-    assert json.loads(run("history", memory_id, "-u", "bob", "--json").stdout) == []
+    assert json.loads(run("history", memory_id, "-u", "bob", "--json", code=1).stdout) == []
     run("get", memory_id, "-u", "ann")
 
 
@@ -353,7 +353,9 @@ def test_a_missing_memory_is_null_for_programs(run: Run) -> None:
 
 
 def test_an_unknown_id_has_no_history(run: Run) -> None:
-    assert "No memory" in run("history", "no-such-id").stdout
+    done = run("history", "no-such-id", "--chain", code=1)
+    assert (done.stdout, "not found" in done.stderr) == ("", True)
+    assert json.loads(run("history", "no-such-id", "--json", code=1).stdout) == []
 
 
 def test_people_can_read_it_in_80_columns(run: Run) -> None:

@@ -86,6 +86,7 @@ SCRIPT: list[Step] = [
     ("trash", {**ANN}),
     ("restore", {"memory_id": First(3), "reason": "a mistake"}),
     ("history", {"memory_id": First(3)}),
+    ("history", {"memory_id": First(4), "chain": True}),
     ("messages", {**ANN, "limit": 2}),
     ("messages", {**ANN, "limit": 2, "cursor": Next()}),
     ("stats", {**ANN}),

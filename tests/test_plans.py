@@ -108,6 +108,7 @@ def test_what_concerns_a_few_memories_does_not_read_all_of_their_owner(crowded: 
             m.search("said 3", **ids)
             m.get(one)
             m.history(one)
+            m.history(one, chain=True)
             m.update(one, "said anew")
             m.add("I moved to Oslo.", **ids)
             m.delete(two)

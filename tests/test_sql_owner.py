@@ -258,6 +258,7 @@ def use_every_verb(m: Memory, second: Memory) -> None:
         read.why(TOKEN, expect=TOKEN, **run)
         read.get(uid, **run)
         read.history(uid)
+        read.history(uid, chain=True, **run)
         read.stats()
         for ids in ({}, who, run):
             read.trace(traced, **ids)
@@ -281,6 +282,7 @@ def use_every_verb(m: Memory, second: Memory) -> None:
     m.update(uid, metadata=metadata, replace_metadata=True, expiration_date=None)
     m.delete(uid, actor=TOKEN, reason=TOKEN)
     m.restore(uid, **run)
+    m.undo(m.log(memory_id=uid, **run)["results"][0]["trace_id"])
     second.search(TOKEN, **who)
     m.delete_all(**run, filters={TOKEN: {"gte": 0}}, actor=TOKEN)
     second.search(TOKEN, **run)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .errors import (
+    ChangedSinceError,
     ConfigError,
     ConflictError,
     DuplicateError,
@@ -41,6 +42,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AsyncMemory",
+    "ChangedSinceError",
     "ConfigError",
     "ConflictError",
     "DuplicateError",

@@ -51,6 +51,7 @@ class AsyncMemory(Face):
     restore = _awaiting(Engine.restore)
     delete_all = _awaiting(Engine.delete_all)
     history = _awaiting(Engine.history)
+    undo = _awaiting(Engine.undo)
     messages = _awaiting(Engine.messages)
     stats = _awaiting(Engine.stats)
     purge = _awaiting(Engine.purge)

@@ -99,6 +99,7 @@ class Bound:
         given_filters: Filters | None,
         limit: int,
         as_of: Any,
+        known_at: Any,
         states: Mapping[str, bool],
     ) -> T:
         """Check a search's arguments, embed the query, and do `work` with what was asked, in the pool."""
@@ -106,7 +107,7 @@ class Bound:
         for name, flag in states.items():
             checks.check_flag(flag, name)
         scope, tree = self._read_scope(given_filters, ids)
-        moment = None if as_of is None else given.read_timestamp(as_of, self._parts.tz, "as_of")
+        moment, known = self._instant(as_of, "as_of"), self._instant(known_at, "known_at")
 
         async def attempt() -> T:
             space = await self._parts.space()
@@ -114,17 +115,26 @@ class Bound:
 
             def ranked() -> T:
                 asked = answers.asked(text, vectors, space)
-                now = self._parts.clock()
-                request = Request(scope, tree, asked.query, limit, now, as_of=moment, **states)
+                now = self._parts.clock() if known is None else known
+                request = Request(
+                    scope, tree, asked.query, limit, now, as_of=moment, known_at=known, **states
+                )
                 return work(asked, request, None if space is None else space.id)
 
             return await off_loop(ranked)
 
         return await self._parts.in_current_space(attempt)
 
-    def _listing(self, given_filters: Filters | None, ids: Ids, **states: Any) -> Listing:
+    def _listing(
+        self, given_filters: Filters | None, ids: Ids, *, known_at: Instant | None = None, **states: Any
+    ) -> Listing:
         scope, tree = self._read_scope(given_filters, ids)
-        return Listing(scope=scope, tree=tree, now=self._parts.clock(), **states)
+        now = self._parts.clock() if known_at is None else known_at
+        return Listing(scope=scope, tree=tree, now=now, known_at=known_at, **states)
+
+    def _instant(self, value: Any, field: str) -> Instant | None:
+        """The instant of an argument, in the configured zone where it tells none; None for None."""
+        return None if value is None else given.read_timestamp(value, self._parts.tz, field)
 
     def _act(self, actor: str | None, reason: str | None) -> Act:
         return Act(

@@ -16,11 +16,12 @@ from uuid import uuid4
 from . import adding, checks, config, shapes
 from .bound import Filters
 from .care import Care
+from .chronicle import Chronicle
 from .clock import offset_of
 from .errors import ScopeError, ValidationError
 from .ingest import given
 from .ingest import messages as heard
-from .ingest.commit import amend
+from .ingest.commit import amend, closes
 from .parts import off_loop
 from .recall import answers
 from .recall.search import Request, search
@@ -28,14 +29,13 @@ from .recall.why import Question, why
 from .records import UNSET, Act, Event, Item, Revision
 from .scope import NO_IDS_TO_DELETE, read_scope, write_scope
 from .store import changing, reading, replays
-from .store import history as changes
 from .store.database import Store
 from .store.schema import Place
 from .store.traces import kept_since
 from .transfers import Transfers
 
 
-class Engine(Care, Transfers):
+class Engine(Care, Chronicle, Transfers):
     """The verbs of every day, over one set of parts, bound to ids or not."""
 
     async def add(
@@ -64,7 +64,8 @@ class Engine(Care, Transfers):
         change of state ("I moved to Oslo") closes the statement that it ends. With `infer=False` each message
         is kept word for word as a memory instead, system messages aside. facts: statements to
         keep as they are (strings, or dicts with text, valid_from, valid_to, event_date, metadata, categories,
-        expiration_date, source, attributed_to); `source` numbers the messages of this call that state it.
+        expiration_date, source, attributed_to, supersedes, corrects); `source` numbers the messages of this call
+        that state it, supersedes and corrects name the memories whose place it takes, or that it puts right.
         metadata: any JSON dict, kept and returned as given. timestamp: when it was said (default: now).
         expiration_date: the last day it is kept. At least one id says whose it is; run_id is a label.
         idempotency_key: your name for this call; made again with it, by any process within 30 days, it stores
@@ -155,14 +156,16 @@ class Engine(Care, Transfers):
         show_expired: bool = False,
         include_superseded: bool = False,
         as_of: Any = None,
+        known_at: Any = None,
     ) -> shapes.SearchResult:
         """Find the memories that a question needs, best first.
 
         The ids, as keywords or in `filters`, say whose memories may be seen. filters: mem0's grammar over
         columns and metadata. top_k (or limit): how many at most, 20 if not given. threshold: least score,
         0 to 1, applied last. show_expired, include_superseded: also what is past its day, or was replaced.
-        as_of: what held at that time. explain: how each hit came about. rerank needs a reranker; without one
-        a notice says so.
+        as_of: what held at that time. known_at: what the store knew at that time, as a search found it then;
+        with as_of, what it knew then of that time. explain: how each hit came about. rerank needs a reranker;
+        without one a notice says so.
 
         Returns `results`, each with `score` in 0..1, absolute (a nonsense query scores below 0.3), falling
         along the list; `notice` says why there are none. Raises `ValidationError`, `EmbedderError`,
@@ -178,7 +181,8 @@ class Engine(Care, Transfers):
             found = search(self._parts.store(), self._parts.indexes, request, space_id)
             return answers.search_result(found, asked, least, explained=explain, rerank=rerank)
 
-        return await self._ask(work, query, ids, filters, checks.check_page(top_k, limit), as_of, states)
+        count = checks.check_page(top_k, limit)
+        return await self._ask(work, query, ids, filters, count, as_of, known_at, states)
 
     async def why(
         self,
@@ -196,6 +200,7 @@ class Engine(Care, Transfers):
         show_expired: bool = False,
         include_superseded: bool = False,
         as_of: Any = None,
+        known_at: Any = None,
     ) -> shapes.WhyResult:
         """Follow a text from what was said to its rank in a search, and name the first stage that lacks it.
 
@@ -215,7 +220,8 @@ class Engine(Care, Transfers):
             question = Question(wanted, request, least, asked.words, told, since)
             return shapes.why_result(why(self._parts.store(), self._parts.indexes, question, space_id))
 
-        return await self._ask(work, query, ids, filters, checks.check_page(top_k, limit), as_of, states)
+        count = checks.check_page(top_k, limit)
+        return await self._ask(work, query, ids, filters, count, as_of, known_at, states)
 
     async def get(
         self,
@@ -256,19 +262,24 @@ class Engine(Care, Transfers):
         show_deleted: bool = False,
         include_superseded: bool = False,
         as_of: Any = None,
+        known_at: Any = None,
     ) -> shapes.ListResult:
         """All memories of a scope that meet the filters, newest first, a page at a time.
 
+        as_of, known_at: as for `search`; known_at not together with show_deleted, which is about the present.
         top_k (or limit): items a page, 20 if not given. cursor: the `next` of the page before; pages stay
         stable while memories are added. Returns `results`, `total` over all pages, `next` and `truncated`.
         """
+        if checks.check_flag(show_deleted, "show_deleted") and known_at is not None:
+            raise ValidationError("known_at shows what was known then, and show_deleted the trash of today.")
         listing = self._listing(
             filters,
             self._ids(user_id, agent_id, app_id, run_id),
             show_expired=checks.check_flag(show_expired, "show_expired"),
-            show_deleted=checks.check_flag(show_deleted, "show_deleted"),
+            show_deleted=show_deleted,
             include_superseded=checks.check_flag(include_superseded, "include_superseded"),
-            as_of=None if as_of is None else given.read_timestamp(as_of, self._parts.tz, "as_of"),
+            as_of=self._instant(as_of, "as_of"),
+            known_at=self._instant(known_at, "known_at"),
         )
         return await self._page(listing, checks.check_page(top_k, limit), cursor)
 
@@ -396,6 +407,7 @@ class Engine(Care, Transfers):
     ) -> shapes.ChangeResult:
         """Bring a deleted memory back as it was; one that is not deleted stays (event NONE).
 
+        What was said meanwhile stands: a home that was deleted is a former home where another was told since.
         Raises `NotFoundError`, or `DuplicateError` where its text is live under another memory by now.
         """
         scope = self._guard(self._ids(user_id, agent_id, app_id, run_id))
@@ -403,7 +415,7 @@ class Engine(Care, Transfers):
 
         def work(store: Store, place: Place) -> bool:
             with store.write() as tx:
-                return changing.restore(tx, self._tenant, place, act)
+                return changing.restore(tx, self._tenant, place, act, closes)
 
         restored = await self._at(scope, uid, work)
         event = "RESTORE" if restored else "NONE"
@@ -444,30 +456,6 @@ class Engine(Care, Transfers):
                 return changing.retire_all(tx, listing, act)
 
         return {"message": "Memories deleted successfully!", "deleted": await off_loop(work)}
-
-    async def history(
-        self,
-        memory_id: str,
-        *,
-        user_id: str | None = None,
-        agent_id: str | None = None,
-        app_id: str | None = None,
-        run_id: str | None = None,
-    ) -> list[shapes.HistoryItem]:
-        """Every change of a memory, oldest first: mem0's ten keys, then actor, reason and both metadata.
-
-        Events are ADD, UPDATE, SUPERSEDE, DELETE, RESTORE. An unknown id has no history: an empty list.
-        """
-        scope = self._guard(self._ids(user_id, agent_id, app_id, run_id))
-        uid = checks.check_memory_id(memory_id)
-
-        def work() -> list[shapes.HistoryItem]:
-            with self._parts.store().read() as tx:
-                place = reading.place_of(tx, scope, uid)
-                entries = [] if place is None else changes.history(tx, place)
-            return [shapes.history_item(uid, number, entry) for number, entry in enumerate(entries, 1)]
-
-        return await off_loop(work)
 
     async def messages(
         self,

@@ -100,6 +100,21 @@ class ConflictError(MnemicError):
         self.version = found
 
 
+class ChangedSinceError(ConflictError):
+    """What a call did cannot be taken back: a memory was changed since. `trace_id`: of the call that did."""
+
+    default_code = "CHANGED_SINCE"
+
+    def __init__(self, memory_id: str, *, event: str, at: str, trace_id: str) -> None:
+        MnemicError.__init__(
+            self,
+            f"Memory {memory_id} was changed since ({event} at {at}).",
+            details={"memory_id": memory_id, "event": event, "at": at, "trace_id": trace_id},
+            suggestion=f"Take that back first: undo({trace_id!r}).",
+        )
+        self.trace_id = trace_id
+
+
 class KeyReuseError(ValidationError):
     """The idempotency key belongs to a different call of the same owner."""
 

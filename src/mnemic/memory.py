@@ -60,6 +60,7 @@ class Memory(Face):
     restore = _blocking(Engine.restore)
     delete_all = _blocking(Engine.delete_all)
     history = _blocking(Engine.history)
+    undo = _blocking(Engine.undo)
     messages = _blocking(Engine.messages)
     stats = _blocking(Engine.stats)
     purge = _blocking(Engine.purge)

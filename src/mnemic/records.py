@@ -173,11 +173,12 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Meeting:
-    """How a new fact meets a memory: its id, and the number of the version that the model was shown."""
+    """How a new fact meets a memory: its id, and the number of the version that the model was shown; None where the
+    caller says so, of whatever version there is."""
 
     how: How
     uid: str
-    version: int
+    version: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -433,7 +434,8 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """A version that holds some text: where it lies, and, if it is no longer believed, what ended it."""
+    """A version that holds some text: where it lies, since when it was believed, and, if it is no longer, what
+    ended it."""
 
     uid: str
     owner_id: int
@@ -442,6 +444,7 @@ class Stated:
     valid_to: Instant | None
     expires_at: Instant | None
     superseded_by: str | None
+    opened_at: Instant
     closed_at: Instant | None
     closed_by_event: str | None
     closed_by: str | None
@@ -490,6 +493,17 @@ class Outcome:
     number: int = 0
     corrects: tuple[str, ...] = ()
     previous: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TakenBack:
+    """A memory after a call was taken back: DELETE where the call had made it, RESTORE where it is again as it was,
+    NONE where it stays, and why."""
+
+    uid: str
+    text: str
+    event: Event
+    kept: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

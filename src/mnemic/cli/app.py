@@ -19,6 +19,7 @@ VERBS: dict[str, Callable[..., None]] = {
     "update": write.update,
     "delete": write.delete,
     "restore": write.restore,
+    "undo": write.undo,
     "purge": write.purge,
     "trash": read.trash,
     "history": read.history,

@@ -27,6 +27,9 @@ TopK = Annotated[
 ]
 Threshold = Annotated[float | None, typer.Option("--threshold", help="The least score, 0 to 1.")]
 AsOf = Annotated[str | None, typer.Option("--as-of", metavar="TIME", help="What held at that time.")]
+KnownAt = Annotated[
+    str | None, typer.Option("--known-at", metavar="TIME", help="What the store knew at that time.")
+]
 
 TraceId = Annotated[str, typer.Argument(metavar="ID", help="The trace_id of an add.")]
 
@@ -42,6 +45,7 @@ def search(
     rerank: Annotated[bool, typer.Option("--rerank", help="Let the configured reranker order them.")] = False,
     explain: Annotated[bool, typer.Option("--explain", help="Say how each score came about.")] = False,
     as_of: AsOf = None,
+    known_at: KnownAt = None,
     include_superseded: Superseded = False,
     show_expired: ShowExpired = False,
 ) -> None:
@@ -56,6 +60,7 @@ def search(
             rerank=rerank,
             explain=explain,
             as_of=inputs.time_of(as_of),
+            known_at=inputs.time_of(known_at),
             include_superseded=include_superseded,
             show_expired=show_expired,
             **call.ids,
@@ -73,6 +78,7 @@ def why(
     threshold: Threshold = None,
     filters: Filter = None,
     as_of: AsOf = None,
+    known_at: KnownAt = None,
     include_superseded: Superseded = False,
     show_expired: ShowExpired = False,
 ) -> None:
@@ -89,6 +95,7 @@ def why(
             threshold=threshold,
             filters=chosen,
             as_of=inputs.time_of(as_of),
+            known_at=inputs.time_of(known_at),
             include_superseded=include_superseded,
             show_expired=show_expired,
             **call.ids,
@@ -103,6 +110,7 @@ def list_memories(
     cursor: Cursor = None,
     everything: Everything = False,
     as_of: AsOf = None,
+    known_at: KnownAt = None,
     include_superseded: Superseded = False,
     show_expired: ShowExpired = False,
     show_deleted: Annotated[bool, typer.Option("--show-deleted", help="Also deleted ones.")] = False,
@@ -111,6 +119,7 @@ def list_memories(
     given: dict[str, Any] = {
         "filters": inputs.from_json(filters, "--filter"),
         "as_of": inputs.time_of(as_of),
+        "known_at": inputs.time_of(known_at),
         "include_superseded": include_superseded,
         "show_expired": show_expired,
         "show_deleted": show_deleted,
@@ -152,11 +161,20 @@ def get(call: Call, memory_id: MemoryId) -> None:
         fail(f"Memory with id {memory_id} not found; `mnemic trash` lists what was deleted.")
 
 
-def history(call: Call, memory_id: MemoryId) -> None:
+def history(
+    call: Call,
+    memory_id: MemoryId,
+    chain: Annotated[
+        bool, typer.Option("--chain", help="Also of what it replaced, and of what replaced it.")
+    ] = False,
+) -> None:
     """Show every change of a memory, oldest first."""
     with call.memory() as memory:
-        entries = memory.history(memory_id, **call.ids)
-    call.show(entries, show.history)
+        entries = memory.history(memory_id, chain=chain, **call.ids)
+    if entries or call.as_json:
+        call.show(entries, show.history)
+    if not entries:
+        fail(f"Memory with id {memory_id} not found.")
 
 
 def log(

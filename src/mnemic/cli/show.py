@@ -105,13 +105,13 @@ def memory(item: shapes.MemoryItem | None) -> None:
 
 
 def history(entries: Sequence[shapes.HistoryItem]) -> None:
-    """The changes of a memory, oldest first."""
+    """The changes of a memory, or of several, oldest first."""
     console = make_console()
+    several = len({entry["memory_id"] for entry in entries}) > 1
     for entry in entries:
         lines = [one_line(entry["new_memory"] or "(deleted)"), *_difference(entry)]
+        lines += [faint(entry["memory_id"])] if several else []
         beside(console, f"{moment(entry['updated_at'])}  {entry['event']:<9}", *lines)
-    if not entries:
-        console.print("No memory ever had this id.")
 
 
 def log(page: shapes.LogPage) -> None:
@@ -221,6 +221,20 @@ def stages(console: Console, verdict: shapes.WhyResult) -> None:
         detail = stage["detail"].partition("; words")[0] if stage["passed"] else stage["detail"]
         detail = detail if uid is None else detail.replace(uid, f"…{uid[-8:]}")
         beside(console, label, fitting(detail, console.width - len(label) - 1))
+
+
+def undone(result: shapes.UndoResult) -> None:
+    """What an undo did to each memory, and how it is undone itself."""
+    console = make_console()
+    words = {"DELETE": "gone again", "RESTORE": "as it was", "NONE": "stays"}
+    for one in result["results"]:
+        why = f": {one['kept']}" if "kept" in one else ""
+        console.print(
+            f"{words[one['event']]}  {one['memory']}  ({one['id']}{why})", markup=False, highlight=False
+        )
+    console.print(
+        f"Undone. To take this back: mnemic undo {result['trace_id']}", markup=False, highlight=False
+    )
 
 
 def changed(result: shapes.ChangeResult) -> None:

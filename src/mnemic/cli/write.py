@@ -179,6 +179,18 @@ def restore(call: Call, memory_id: MemoryId, actor: Actor = None, reason: Reason
     call.show(changed, show.changed)
 
 
+def undo(
+    call: Call,
+    trace_id: Annotated[str, typer.Argument(metavar="TRACE", help="The trace_id of what is taken back.")],
+    actor: Actor = None,
+    reason: Reason = None,
+) -> None:
+    """Take back all that one call did, such as an add: as new versions, so that this can be undone too."""
+    with call.memory() as memory:
+        undone = memory.undo(trace_id, actor=actor, reason=reason, **call.ids)
+    call.show(undone, show.undone)
+
+
 def purge(
     call: Call,
     memory_id: Annotated[str | None, typer.Argument(metavar="ID", help="The memory's id.")] = None,

@@ -99,7 +99,7 @@ def commit(
             owner_for_write(tx, batch.owner, act.at)
             result = replays.replayed_to(tx, batch.owner, once, act.at)
         if result is None:
-            owner_id, outcomes = writing.add(tx, batch, BatchTerms(messages, proposals), act, _closes)
+            owner_id, outcomes = writing.add(tx, batch, BatchTerms(messages, proposals), act, closes)
             answered = answer(outcomes)
             traces.keep(tx, owner_id, act, answered.steps, answered.days)
             result = replays.keep(tx, owner_id, once, answered.result, act)
@@ -142,7 +142,8 @@ def _with_claims(proposal: Proposal) -> Proposal:
     return replace(proposal, claims=claims_of(proposal.content.text))
 
 
-def _closes(new: Sequence[Claim], old: Sequence[Claim]) -> bool:
-    from .claims import closes
+def closes(new: Sequence[Claim], old: Sequence[Claim]) -> bool:
+    """Whether a statement that makes the claims `new` ends one that made `old`, beyond doubt."""
+    from .claims import closes as ends
 
-    return closes(new, old)
+    return ends(new, old)

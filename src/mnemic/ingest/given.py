@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from datetime import date, tzinfo
 from typing import Any
 
-from ..checks import canonical_json, check_categories, check_metadata, check_text, shown
+from ..checks import canonical_json, check_categories, check_memory_id, check_metadata, check_text, shown
 from ..clock import Instant, day_of, iso, parse_day, parse_instant, parse_when, zone_at
 from ..errors import ValidationError, nearest
-from ..records import Content, Kind, Proposal, Provenance, Span, Validity
+from ..records import Content, How, Kind, Meeting, Proposal, Provenance, Span, Validity
 from .messages import Heard
 
 FACT_KEYS = (
@@ -23,6 +23,8 @@ FACT_KEYS = (
     "expiration_date",
     "source",
     "attributed_to",
+    "supersedes",
+    "corrects",
 )
 
 # From the last days that a calendar has on, a date means no end.
@@ -147,7 +149,23 @@ def _fact(fact: Any, number: int, heard: Heard, common: Common) -> Proposal:
         spans=spans,
         position=spans[0].message if spans else number,
         said_at=first.said_at if first else None,
+        meets=_meets(fact, field) or None,
     )
+
+
+def _meets(fact: Mapping[str, Any], field: str) -> tuple[Meeting, ...]:
+    """The memories that a fact takes the place of, and those that it puts right."""
+    found: list[Meeting] = []
+    for key, how in (("supersedes", How.CHANGES), ("corrects", How.CORRECTS)):
+        ids = fact.get(key)
+        named = [ids] if isinstance(ids, str) else [] if ids is None else ids
+        if not isinstance(named, list | tuple):
+            raise ValidationError(f"{field}.{key} must be a memory id or a list of them, not {shown(ids)}.")
+        for uid in map(check_memory_id, named):
+            if any(one.uid == uid for one in found):
+                raise ValidationError(f"{field} names memory {uid} twice in supersedes and corrects.")
+            found.append(Meeting(how, uid, None))
+    return tuple(found)
 
 
 def read_validity(valid_from: Any, valid_to: Any, tz: tzinfo, field: str) -> Validity:

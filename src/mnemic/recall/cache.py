@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from sqlalchemy import Connection
 
+from ..clock import Instant
 from ..records import OwnerState
 from ..scope import Scope
 from ..store import loading, owners, spaces
@@ -129,13 +130,17 @@ def on_snapshots(
     scope: Scope,
     space_id: int | None,
     work: Callable[[Connection, Sequence[OwnerState], Sequence[Snapshot]], T],
+    known_at: Instant | None = None,
 ) -> T:
     """Do something with the indexes of a scope, inside a read transaction that sees exactly what they hold.
 
-    Raises `SpaceChangedError` where `space_id` is not the store's space any more. Blocking.
+    known_at: with what the store believed at that instant instead, read anew each time. Raises
+    `SpaceChangedError` where `space_id` is not the store's space any more. Blocking.
     """
     with store.read() as tx:
         states = _states(tx, scope, space_id)
+        if known_at is not None:
+            return work(tx, states, [_then(tx, state, space_id, known_at) for state in states])
         snapshots = indexes.fresh(states, space_id)
         if snapshots is not None:
             return work(tx, states, snapshots)
@@ -148,6 +153,18 @@ def on_snapshots(
                     continue  # an owner has come meanwhile, whose lock must be taken too
                 snapshots = indexes.refreshed(tx, states, space_id)
             return work(tx, states, snapshots)
+
+
+def _then(tx: Connection, state: OwnerState, space_id: int | None, known_at: Instant) -> Snapshot:
+    with decoding("a memory's index rows"):
+        return ScopeIndex(
+            state.owner,
+            loading.index_rows(tx, state.id, space_id, known_at),
+            loading.messages_until(tx, state.id, known_at),
+            loading.run_rows(tx, state.id),
+            state.seq,
+            space_id,
+        ).snapshot()
 
 
 def _states(tx: Connection, scope: Scope, space_id: int | None) -> list[OwnerState]:

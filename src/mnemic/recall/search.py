@@ -22,7 +22,11 @@ from .snapshot import NULL_INSTANT, Mask, Snapshot
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What one search asks for. `tree` is what is left of the filters once the scope is taken out."""
+    """What one search asks for. `tree` is what is left of the filters once the scope is taken out.
+
+    now: the instant by which things have expired or ended. as_of: what held then is asked for. known_at: what the
+    store believed then, which makes that instant `now` too.
+    """
 
     scope: Scope
     tree: Node
@@ -32,6 +36,7 @@ class Request:
     show_expired: bool = False
     include_superseded: bool = False
     as_of: Instant | None = None
+    known_at: Instant | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +57,7 @@ def search(store: Store, indexes: IndexCache, request: Request, space_id: int | 
     def work(tx: Connection, states: Sequence[OwnerState], snapshots: Sequence[Snapshot]) -> Found:
         return _answer(tx, states, snapshots, request)
 
-    return on_snapshots(store, indexes, request.scope, space_id, work)
+    return on_snapshots(store, indexes, request.scope, space_id, work, request.known_at)
 
 
 def ranked(
@@ -99,15 +104,18 @@ def _eligible(tx: Connection, state: OwnerState, snapshot: Snapshot, request: Re
             begun = snapshot.column("valid_from")
             begun = np.where(begun == NULL_INSTANT, snapshot.column("observed_at"), begun)
             eligible &= begun <= at
-    rows = _text_rows(tx, state, snapshot)
+    rows = _text_rows(tx, state, snapshot, request.known_at)
     return eligible & filter_mask(request.tree, snapshot, rows, among=eligible)
 
 
-def _text_rows(tx: Connection, state: OwnerState, snapshot: Snapshot) -> Callable[[Leaf], Mask]:
+def _text_rows(
+    tx: Connection, state: OwnerState, snapshot: Snapshot, known_at: Instant | None
+) -> Callable[[Leaf], Mask]:
     """Texts are not held in memory: conditions on them are asked of the store."""
 
     def rows(leaf: Leaf) -> Mask:
-        meeting = reading.matching_versions(tx, state.id, filter_sql.condition(leaf, tx.dialect.name))
+        condition = filter_sql.condition(leaf, tx.dialect.name)
+        meeting = reading.matching_versions(tx, state.id, condition, known_at)
         return np.isin(snapshot.version_no, np.fromiter(meeting, np.int64, len(meeting)))
 
     return rows

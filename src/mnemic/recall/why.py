@@ -56,14 +56,16 @@ def why(store: Store, indexes: IndexCache, question: Question, space_id: int | N
         stages.append(_kept(stated, fate))
         if not stated:
             return _ended(question, stages, None)
-        believed = [one for one in stated if one.closed_at is None]
-        stages.append(_believed(stated[0], believed))
+        known_at = question.request.known_at
+        believed = [one for one in stated if _is_believed(one, known_at)]
+        stages.append(_believed(stated[0], believed, known_at))
         if not believed:
             return _ended(question, stages, stated[0])
         ranking = ranked(tx, states, snapshots, question.request)
         return _ranked(question, stages, believed, [state.id for state in states], ranking)
 
-    return on_snapshots(store, indexes, question.request.scope, space_id, work)
+    request = question.request
+    return on_snapshots(store, indexes, request.scope, space_id, work, request.known_at)
 
 
 def _said(said: Sequence[StoredMessage], stated: Sequence[Stated], expect: str) -> Stage:
@@ -99,11 +101,21 @@ def _kept(stated: Sequence[Stated], fate: Fate | None) -> Stage:
     return Stage("kept", bool(stated), fate.detail)
 
 
-def _believed(latest: Stated, believed: Sequence[Stated]) -> Stage:
+def _is_believed(one: Stated, known_at: Instant | None) -> bool:
+    """Whether a version is believed now, or was at an instant."""
+    if known_at is None:
+        return one.closed_at is None
+    return one.opened_at <= known_at and (one.closed_at is None or one.closed_at > known_at)
+
+
+def _believed(latest: Stated, believed: Sequence[Stated], known_at: Instant | None) -> Stage:
     if believed and believed[0].superseded_by is not None:
         return Stage("believed", True, f"for the time until {_day(believed[0].valid_to)}")
     if believed:
-        return Stage("believed", True, "it is the current version")
+        then = "" if known_at is None else f" as known on {_day(known_at)}"
+        return Stage("believed", True, f"it is the current version{then}")
+    if known_at is not None and latest.opened_at > known_at:
+        return Stage("believed", False, f"the store came to know it on {_day(latest.opened_at)} only")
     act = {"DELETE": "deleted", "UPDATE": "changed to another text", "SUPERSEDE": "closed"}
     what = act.get(latest.closed_by_event or "", "closed")
     by = f" by {latest.closed_by}" if latest.closed_by else ""

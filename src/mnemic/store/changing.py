@@ -20,6 +20,7 @@ from .reading import Listing
 from .rows import Values, change_row
 from .schema import AnyRow, Place, chunks
 from .spaces import hold_space
+from .succession import Closes, claimed_attributes, part_by_claims
 from .versions import (
     CLOSE,
     LATEST,
@@ -108,10 +109,11 @@ def retire(tx: Connection, tenant: str, place: Place, expected_version: int | No
     numbers.save(tx)
 
 
-def restore(tx: Connection, tenant: str, place: Place, act: Act) -> bool:
+def restore(tx: Connection, tenant: str, place: Place, act: Act, closes: Closes) -> bool:
     """Open a retired memory's last version again; False where it was not retired.
 
-    Raises `DuplicateError` where its text is live under another memory by now.
+    What was said meanwhile stands: as far as its claims exclude one another (`closes`), the memory is filed in the
+    past, like one that arrives late. Raises `DuplicateError` where its text is live under another memory by now.
     """
     owner_id, memory_no = place
     state = lock_owner(tx, tenant, owner_id)
@@ -130,6 +132,8 @@ def restore(tx: Connection, tenant: str, place: Place, act: Act) -> bool:
     numbers = Numbers(state)
     replace_version(tx, numbers, row, {}, None, Event.RESTORE, act)
     tombstones.retell(tx, owner_id, [memory_no])
+    attributes = claimed_attributes(tx, owner_id, memory_no)
+    part_by_claims(tx, numbers, memory_no, attributes, act, closes)
     numbers.save(tx)
     return True
 

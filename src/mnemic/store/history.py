@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, and_, func, or_, select, tuple_
@@ -12,7 +14,7 @@ from ..records import Entry, Event, Owner
 from ..scope import Scope
 from . import schema as s
 from .owners import fits, owners_in
-from .schema import AnyRow, Place
+from .schema import AnyRow, chunks
 from .sound import decoding, instant, json_object, optional_instant
 
 _opened = s.version.alias("opened")
@@ -31,13 +33,15 @@ class LogQuery:
     memory_id: str | None = None
 
 
-def history(tx: Connection, place: Place) -> list[Entry]:
-    """All changes of a memory's text, metadata and state, in order; repeats are left out."""
-    owner_id, memory_no = place
+def history(tx: Connection, owner_id: int, memory_nos: Collection[int]) -> list[Entry]:
+    """All changes of some memories' texts, metadata and states, in order; repeats are left out."""
     c = s.change.c
-    query = _entries().where(c.owner_id == owner_id, c.memory_no == memory_no, c.event != Event.NONE)
-    with decoding("a history"):
-        return [_entry(row) for row in tx.execute(query.order_by(c.seq))]
+    found: list[Entry] = []
+    for some in chunks(sorted(memory_nos)):
+        query = _entries().where(c.owner_id == owner_id, c.memory_no.in_(some), c.event != Event.NONE)
+        with decoding("a history"):
+            found += [_entry(row) for row in tx.execute(query)]
+    return sorted(found, key=attrgetter("place"))
 
 
 def log(tx: Connection, asked: LogQuery, limit: int, after: tuple[Instant, int, int] | None) -> list[Entry]:

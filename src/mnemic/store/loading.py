@@ -9,6 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, and_, bindparam, select
 
+from ..clock import Instant
 from ..records import RELOADING, IndexRow, MessageRow, RunRow
 from . import schema as s
 
@@ -29,10 +30,14 @@ class Delta:
     runs: tuple[RunRow, ...]
 
 
-def index_rows(tx: Connection, owner_id: int, space_id: int | None) -> Iterator[IndexRow]:
-    """Every believed version of an owner, in no order: sorting them would hold all vectors at once."""
+def index_rows(
+    tx: Connection, owner_id: int, space_id: int | None, known_at: Instant | None = None
+) -> Iterator[IndexRow]:
+    """Every version of an owner that is believed, or was at `known_at`, in no order: sorting them would hold all
+    vectors at once."""
     values = {"owner": owner_id, "space": space_id}
-    rows = tx.execute(_rows(some=False), values, execution_options=IN_CHUNKS)
+    query = _rows(some=False) if known_at is None else _all_rows().where(s.believed(known_at))
+    rows = tx.execute(query, values, execution_options=IN_CHUNKS)
     yield from map(IndexRow._make, rows)
 
 
@@ -46,6 +51,15 @@ def message_rows(tx: Connection, owner_id: int, after: int = 0) -> Iterator[Mess
     """The messages of an owner that are no memories, from number `after` on."""
     values = {"owner": owner_id, "after": after}
     rows = tx.execute(_messages(), values, execution_options=IN_CHUNKS)
+    yield from map(MessageRow._make, rows)
+
+
+def messages_until(tx: Connection, owner_id: int, known_at: Instant) -> Iterator[MessageRow]:
+    """The messages of an owner that are no memories and had been told the store by an instant."""
+    e = s.episode.c
+    told = and_(e.owner_id == s.message.c.owner_id, e.no == s.message.c.episode_no, e.created_at <= known_at)
+    query = _messages().join(s.episode, told)
+    rows = tx.execute(query, {"owner": owner_id, "after": 0}, execution_options=IN_CHUNKS)
     yield from map(MessageRow._make, rows)
 
 
@@ -73,6 +87,14 @@ def changed_since(
 
 @lru_cache(maxsize=2)
 def _rows(*, some: bool) -> Select[Any]:
+    query = _all_rows().where(s.believed(None))
+    if some:
+        query = query.where(s.version.c.memory_no.in_(bindparam("memories", expanding=True)))
+    return query
+
+
+def _all_rows() -> Select[Any]:
+    """The versions of an owner, whenever they were believed."""
     m, v = s.memory.c, s.version.c
     columns = (
         m.no,
@@ -105,10 +127,7 @@ def _rows(*, some: bool) -> Select[Any]:
             s.VECTOR_OF_VERSION,
         )
     )
-    query = select(*columns).select_from(joined).where(v.owner_id == bindparam("owner"), v.tx_to.is_(None))
-    if some:
-        query = query.where(v.memory_no.in_(bindparam("memories", expanding=True)))
-    return query
+    return select(*columns).select_from(joined).where(v.owner_id == bindparam("owner"))
 
 
 @lru_cache(maxsize=2)

@@ -12,18 +12,20 @@ from typing import Any
 from sqlalchemy import Connection, bindparam, select
 
 from ..clock import Instant
-from ..errors import StoreError
+from ..errors import NotFoundError, StoreError
 from ..records import Act, Embedded, Event, How, Meeting, Outcome, OwnerState, Proposal, Seen
 from ..text.normal import live_key
+from ..timeline import Edge, over, since
 from . import schema as s
+from . import succession
 from .owners import Numbers
 from .rows import Rows, change_row
 from .schema import AnyRow, chunks
+from .succession import part, put_right, replace_by, statement
 from .versions import (
     OPEN,
     SET_KEY,
     WITH_MEMORY,
-    begun_at,
     end_version,
     replace_claims,
     replace_version,
@@ -89,7 +91,24 @@ def open_rows(tx: Connection, owner_id: int, proposals: Sequence[Proposal]) -> d
 def _as_shown(one: Meeting, opened: Mapping[str, AnyRow]) -> AnyRow | None:
     """The memory that is met; None where it is gone, or not any more what the model was shown."""
     row = opened.get(one.uid)
-    return row if row is not None and row.number == one.version else None
+    return row if row is not None and one.version in (None, row.number) else None
+
+
+def refuse_unknown(proposals: Sequence[Proposal], opened: Mapping[str, AnyRow]) -> None:
+    """Raise `NotFoundError` where the caller says that a fact meets a memory that the owner does not have."""
+    for one in (one for proposal in proposals for one in proposal.meets or ()):
+        if one.version is None and one.uid not in opened:
+            raise NotFoundError(f"Memory with id {one.uid} not found: a fact of these ids {one.how} it.")
+
+
+def as_corrected(proposal: Proposal, opened: Mapping[str, AnyRow], said_at: Instant) -> Proposal:
+    """A proposal that becomes a memory; what corrects another holds for the time for which that was wrong."""
+    for one in proposal.meets or ():
+        wrong = _as_shown(one, opened)
+        if one.how is How.CORRECTS and wrong is not None and wrong.observed_at <= said_at:
+            validity = succession.as_corrected(proposal.content.validity, said_at, wrong)
+            return replace(proposal, content=replace(proposal.content, validity=validity))
+    return proposal
 
 
 def same_memory(
@@ -184,6 +203,9 @@ def settle(
             others.append(Outcome(row.uid, row.text, Event.DELETE))
         elif how is How.CORRECTS and memory is not None and not late:
             retire_version(tx, numbers, row, replace(act, reason=_because(act, f"corrected by {memory.uid}")))
+            if memory_no is not None:
+                # As it was before this call: what took its place in the same call does not end what is right.
+                put_right(tx, numbers, opened[row.uid], memory_no, act)
             corrects.append(row.uid)
         elif how in (How.CHANGES, How.CORRECTS) and memory_no is not None:
             if _change(tx, numbers, row, proposal, memory_no, said_at, act):
@@ -222,7 +244,7 @@ def _others(
         if shown is None or one.how in _SAME or shown.memory_no == memory_no:
             continue
         row = tx.execute(OPEN, {"owner": owner_id, "memory": shown.memory_no}).first()
-        if row is not None and (row.successor_no is None or one.how in (How.CORRECTS, *_RETIRING)):
+        if row is not None and (row.successor_no is None or one.how not in (How.ENDS, How.KEEPS)):
             yield one.how, row
 
 
@@ -235,28 +257,27 @@ def _change(
     said_at: Instant,
     act: Act,
 ) -> bool:
-    """End a memory where its successor begins. One that was said later than its successor stays: it is the
-    successor that arrived late, and is filed as past. Returns whether the memory ended."""
-    if row.observed_at <= said_at:
-        end_version(tx, numbers, row, *_end_of(row, proposal, said_at), memory_no, act)
-        return True
+    """Let a memory give way to its successor. One that was said later than its successor stays: it is the successor
+    that arrived late, and is filed as past. Returns whether the memory ended."""
     own = tx.execute(OPEN, {"owner": numbers.state.id, "memory": memory_no}).first()
-    # Not so where the successor was said later too: it is a memory that was kept already.
-    if own is not None and own.successor_no is None and own.observed_at < row.observed_at:
-        begun = begun_at(row)
-        at = begun if begun > said_at else row.observed_at
-        end_version(tx, numbers, own, at, row.valid_from_precision, row.memory_no, act)
-    return False
+    if own is None:
+        return False
+    if row.observed_at > said_at:
+        # Not so where the successor was said later too: it is a memory that was kept already.
+        if own.observed_at < row.observed_at:
+            part(tx, numbers, memory_no, row.memory_no, act)
+        return False
+    validity = proposal.content.validity
+    told = replace(
+        statement(own),
+        said_at=said_at,
+        begin=Edge(since(validity.start, said_at), validity.start_precision),
+    )
+    return replace_by(tx, numbers, row, memory_no, told, act)
 
 
 def _end_of(row: AnyRow, proposal: Proposal, said_at: Instant) -> tuple[Instant, str | None]:
-    """When a memory ends, and how exactly that was told: where what a proposal says begins, else when it was said;
-    not later than it was to end anyway."""
-    begun = begun_at(row)
-    validity = proposal.content.validity
-    end: tuple[Instant, str | None] = (max(said_at, begun + 1), None)
-    if validity.start is not None and validity.start > begun:
-        end = validity.start, validity.start_precision
-    if row.valid_to is not None and row.valid_to < end[0]:
-        return row.valid_to, row.valid_to_precision
-    return end
+    """When a memory ends of which a proposal says that it is no longer true, and how exactly that was told."""
+    start, precision = proposal.content.validity.start, proposal.content.validity.start_precision
+    end = over(statement(row), said_at, None if start is None else Edge(start, precision))
+    return end.at, end.precision

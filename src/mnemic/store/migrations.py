@@ -44,7 +44,27 @@ def keep_traces(tx: Connection) -> None:
     schema.trace.create(tx, checkfirst=True)
 
 
-MIGRATIONS: tuple[Migration, ...] = (create, keep_replays, tell_sizes, keep_traces)
+def find_predecessors(tx: Connection) -> None:
+    """Version 5: an index by which the memories that one superseded are found."""
+    schema.version_successor.create(tx, checkfirst=True)
+    tell_sizes(tx)
+
+
+def find_by_trace(tx: Connection) -> None:
+    """Version 6: what a call did is found by its trace id."""
+    for index in (schema.episode_trace, schema.change_trace):
+        index.create(tx, checkfirst=True)
+    tell_sizes(tx)
+
+
+MIGRATIONS: tuple[Migration, ...] = (
+    create,
+    keep_replays,
+    tell_sizes,
+    keep_traces,
+    find_predecessors,
+    find_by_trace,
+)
 
 
 def schema_version(tx: Connection) -> int:

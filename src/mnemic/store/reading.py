@@ -172,7 +172,8 @@ def item_at(tx: Connection, place: Place) -> Item | None:
 class Listing:
     """What a list call asks for: owners, filters, which states, and a page.
 
-    `after` is the place of the last item of the page before.
+    `now`, `as_of`, `known_at` are those of a search; `known_at` goes with no deleted ones. `after` is the place of
+    the last item of the page before.
     """
 
     scope: Scope
@@ -183,6 +184,7 @@ class Listing:
     show_expired: bool = False
     include_superseded: bool = False
     as_of: Instant | None = None
+    known_at: Instant | None = None
     limit: int | None = None
     after: tuple[Instant, int, int] | None = None
 
@@ -230,12 +232,14 @@ def stated_in_other_runs(
     return found
 
 
-def matching_versions(tx: Connection, owner_id: int, condition: ColumnElement[bool]) -> set[int]:
-    """The believed versions of an owner that meet a condition on their text or columns."""
+def matching_versions(
+    tx: Connection, owner_id: int, condition: ColumnElement[bool], known_at: Instant | None = None
+) -> set[int]:
+    """The versions of an owner that are believed, or were at `known_at`, and meet a condition on text or columns."""
     query = (
         select(s.version.c.no)
         .select_from(_JOINED)
-        .where(s.version.c.owner_id == owner_id, s.version.c.tx_to.is_(None), condition)
+        .where(s.version.c.owner_id == owner_id, s.believed(known_at), condition)
     )
     return set(tx.execute(query).scalars())
 
@@ -289,7 +293,7 @@ def _in_state(listing: Listing) -> ColumnElement[bool]:
     elif listing.show_deleted:
         parts.append(or_(v.tx_to.is_(None), _is_last_of_retired()))
     else:
-        parts.append(v.tx_to.is_(None))
+        parts.append(s.believed(listing.known_at))
     if not listing.show_expired:
         parts.append(or_(v.expires_at.is_(None), v.expires_at > listing.now))
     if not listing.include_superseded:
@@ -326,17 +330,19 @@ def _items(tx: Connection, found: Sequence[AnyRow], *, with_deletion: bool = Fal
             if with_deletion:
                 deletions.update({(owner_id, r.memory_no): r for r in tx.execute(_deletions(), values)})
     with decoding("a memory"):
-        return [_item(row, runs, sources, deletions) for row in rows]
+        return [_item(row, runs, sources, deletions if with_deletion else None) for row in rows]
 
 
 def _item(
     row: _ItemRow,
     runs: dict[Place, tuple[str, ...]],
     sources: dict[Place, Source],
-    deletions: dict[Place, AnyRow],
+    deletions: dict[Place, AnyRow] | None,
 ) -> Item:
     place = (row.owner_id, row.memory_no)
-    deletion = deletions.get(place) if row.tx_to is not None else None
+    # Without deletions asked for, a version that is believed no more is what was known once.
+    gone = deletions is not None and row.tx_to is not None
+    deletion = deletions.get(place) if deletions is not None and gone else None
     return Item(
         id=row.uid,
         memory=row.text,
@@ -357,7 +363,7 @@ def _item(
         expiration_date=row.expires_on,
         superseded_by=row.superseded_by,
         source=sources.get(place),
-        deleted_at=optional_instant(row.tx_to),
+        deleted_at=optional_instant(row.tx_to) if gone else None,
         deleted_by=None if deletion is None else deletion.actor,
         deleted_reason=None if deletion is None else deletion.reason,
         place=(row.created_at, row.owner_id, row.memory_no),

@@ -15,6 +15,7 @@ from sqlalchemy import (
     BigInteger,
     Boolean,
     Column,
+    ColumnElement,
     ForeignKey,
     ForeignKeyConstraint,
     Identity,
@@ -28,9 +29,12 @@ from sqlalchemy import (
     UniqueConstraint,
     and_,
     bindparam,
+    or_,
     text,
 )
 from sqlalchemy import Text as AnyText
+
+from ..clock import Instant
 
 tables = MetaData()
 # Ordered by code point on every database, whatever the locale of the server.
@@ -79,6 +83,7 @@ episode = Table(
     PrimaryKeyConstraint("owner_id", "no"),
     Index("episode_run", "run_id", "owner_id"),
 )
+episode_trace = Index("episode_trace", episode.c.owner_id, episode.c.trace_id)
 
 # One verbatim turn. `parts` is the JSON of a content that came as a list of parts.
 message = Table(
@@ -157,6 +162,14 @@ version_open = Index(
     unique=True,
     sqlite_where=text("tx_to IS NULL"),
     postgresql_where=text("tx_to IS NULL"),
+)
+# By which the memories that one superseded are found.
+version_successor = Index(
+    "version_successor",
+    version.c.owner_id,
+    version.c.successor_no,
+    sqlite_where=version.c.successor_no.is_not(None),
+    postgresql_where=version.c.successor_no.is_not(None),
 )
 
 # Which messages state a memory, and where in them.
@@ -237,6 +250,15 @@ VECTOR_OF_VERSION = and_(
     vector.c.space_id == bindparam("space"),
 )
 
+
+def believed(known_at: Instant | None) -> ColumnElement[bool]:
+    """The versions that the store believes now, or believed at an instant."""
+    v = version.c
+    if known_at is None:
+        return v.tx_to.is_(None)
+    return and_(v.tx_from <= known_at, or_(v.tx_to.is_(None), v.tx_to > known_at))
+
+
 # Packed terms of a version (mnemic.text.pack).
 terms = Table(
     "terms",
@@ -278,6 +300,8 @@ change = Table(
     Index("change_memory", "owner_id", "memory_no", "seq"),
     sqlite_with_rowid=False,
 )
+# A call is known by its trace id alone.
+change_trace = Index("change_trace", change.c.trace_id)
 
 # The first result of a call that was given an idempotency key, for those who call again with it.
 replay = Table(

@@ -56,6 +56,7 @@ def _versions(tx: Connection, scope: Scope, condition: ColumnElement[bool]) -> l
             v.valid_to,
             v.expires_at,
             _heir.c.text.label("superseded_by"),
+            v.tx_from.label("opened_at"),
             v.tx_to.label("closed_at"),
             c.event.label("closed_by_event"),
             c.actor.label("closed_by"),

@@ -103,12 +103,6 @@ def reload_indexes(tx: Connection, numbers: Numbers, event: Event, act: Act) -> 
     numbers.save(tx)
 
 
-def begun_at(row: AnyRow) -> Instant:
-    """Since when a version's statement holds: as told, else since it was said."""
-    begun: Instant = row.observed_at if row.valid_from is None else row.valid_from
-    return begun
-
-
 def key_of(text: str, event_date: str, memory_no: int, successor_no: int | None) -> str:
     """The live key of a believed memory: its words' own, or that for the past once it is superseded."""
     key = live_key(text, event_date)
@@ -170,21 +164,25 @@ def replace_version(
     embedded: Embedded | None,
     event: Event,
     act: Act,
+    *,
+    like: AnyRow | None = None,
 ) -> None:
     """Close a version (where it is open) and open its successor with some fields changed.
 
-    Without `embedded` the index rows of the old version are copied: its text is unchanged.
+    like: the version of the memory that the new one is like; the one before it, if not given. Without `embedded` its
+    index rows are copied: its text is unchanged.
     """
+    like = row if like is None else like
     owner_id, new_no = numbers.state.id, numbers.next()
     closed = row.no if row.tx_to is None else None
     if closed is not None:
         tx.execute(CLOSE, {"owner": owner_id, "version": closed, "at": act.at})
-    fields = {column.name: getattr(row, column.name) for column in s.version.columns}
+    fields = {column.name: getattr(like, column.name) for column in s.version.columns}
     opened = {**fields, **changed, "no": new_no, "number": row.number + 1, "tx_from": act.at, "tx_to": None}
     rows = Rows()
     if embedded is None:
         tx.execute(insert(s.version), opened)
-        _copy_index_rows(tx, owner_id, row.no, new_no)
+        _copy_index_rows(tx, owner_id, like.no, new_no)
     else:
         open_version(rows, opened, embedded)
     rows.change.append(change_row(owner_id, numbers, event, act, row.memory_no, opened=new_no, closed=closed))

@@ -5,7 +5,7 @@ What was decided before the transaction (that a text is new) is checked again he
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ from sqlalchemy import Connection, bindparam, exists, insert, select
 
 from ..clock import Instant
 from ..ids import new_id
-from ..records import Act, Batch, BatchTerms, Buried, Claim, Embedded, Event, How, Outcome, Proposal
+from ..records import Act, Batch, BatchTerms, Buried, Embedded, Event, How, Outcome, Proposal
 from ..text.normal import live_key
 from . import meeting
 from . import schema as s
@@ -33,36 +33,16 @@ from .rows import (
 )
 from .schema import AnyRow, chunks
 from .spaces import hold_space
+from .succession import Closes, part_by_claims
 from .versions import (
     BELIEVED,
-    OPEN,
     SET_KEY,
     Live,
-    begun_at,
-    end_version,
     live_memories,
     not_before,
     past_key,
 )
 
-# The claims of other memories that are current, in the order in which they were said.
-_CLAIMED = (
-    select(s.claim, s.version.c.observed_at)
-    .join_from(
-        s.claim,
-        s.version,
-        (s.version.c.owner_id == s.claim.c.owner_id)
-        & (s.version.c.memory_no == s.claim.c.memory_no)
-        & s.version.c.tx_to.is_(None)
-        & s.version.c.valid_to.is_(None),
-    )
-    .where(
-        s.claim.c.owner_id == bindparam("owner"),
-        s.claim.c.attribute.in_(bindparam("attributes", expanding=True)),
-        s.claim.c.memory_no != bindparam("memory"),
-    )
-    .order_by(s.version.c.observed_at, s.claim.c.memory_no)
-)
 # A superseded memory of the same words, for the time in which it held; not one whose successor was deleted.
 _heir = s.version.alias("heir")
 _HELD_THEN = BELIEVED.where(
@@ -81,9 +61,6 @@ _HELD_THEN = BELIEVED.where(
     .is_(True),
 ).limit(1)
 
-# Whether a statement that makes the first claims ends one that made the second.
-Closes = Callable[[Sequence[Claim], Sequence[Claim]], bool]
-
 
 def add(
     tx: Connection, batch: Batch, terms: BatchTerms, act: Act, closes: Closes
@@ -96,7 +73,8 @@ def add(
     arrives late is itself filed as superseded by what was said after it. Where a model said how a proposal meets
     memories, that is done instead (`meeting`); so a proposal may have several outcomes.
 
-    Raises `OwnerMovedError` where the owner's memories changed since the model was shown them.
+    Raises `OwnerMovedError` where the owner's memories changed since the model was shown them, `NotFoundError` where
+    the caller names one that is not there.
     """
     state = owner_for_write(tx, batch.owner, act.at)
     hold_space(tx, batch.space_id, act.at)
@@ -110,6 +88,7 @@ def add(
     messages = _write_messages(tx, batch, terms, episode, numbers, act)
     rows = Rows()
     met = meeting.open_rows(tx, state.id, batch.proposals)
+    meeting.refuse_unknown(batch.proposals, met)
     kept = [
         _take_in(tx, rows, numbers, episode, batch, proposal, key, embedded, live, met, act)
         for proposal, key, embedded in zip(batch.proposals, keys, _embedded(batch, terms), strict=True)
@@ -189,6 +168,7 @@ def _take_in(
     if found is not None:
         rows.change.append(change_row(owner_id, numbers, Event.NONE, act, found.memory_no))
         return _Kept(proposal, embedded, Outcome(found.uid, found.text, Event.NONE), found.memory_no)
+    proposal = meeting.as_corrected(proposal, met, said_at)
     memory_no, uid = numbers.next(), new_id(act.at)
     live[proposal.kind, key] = Live(memory_no, uid, proposal.content.text)
     rows.memory.append(memory_row(proposal, key, memory_no, uid, episode, owner_id, act.at))
@@ -228,7 +208,11 @@ def _settle(
     assert one.memory_no is not None, "what has an outcome is a memory"
     if one.outcome.event is not Event.ADD:
         return [one.outcome]
-    ended = _meet_others(tx, numbers, one.proposal, one.memory_no, said_at, act, closes)
+    if not one.proposal.claims:
+        return [one.outcome]
+    number, attributes = one.memory_no, {claim.attribute for claim in one.proposal.claims}
+    # Those of the same call that come after it meet it in their turn.
+    ended = part_by_claims(tx, numbers, number, attributes, act, closes, others=lambda other: other < number)
     return [replace(one.outcome, supersedes=tuple(ended))]
 
 
@@ -301,55 +285,3 @@ def _held_then(
     }
     row = tx.execute(_HELD_THEN, values).first()
     return None if row is None else Live(row.no, row.uid, row.text)
-
-
-def _meet_others(
-    tx: Connection,
-    numbers: Numbers,
-    proposal: Proposal,
-    memory_no: int,
-    said_at: Instant,
-    act: Act,
-    closes: Closes,
-) -> list[str]:
-    """End the older memories that the new one contradicts, from its own start on, and link them to it.
-
-    Returns their ids. Where something that was said later contradicts the new one, it is the new one that ends:
-    it arrived late, and changes no present.
-    """
-    if not proposal.claims:
-        return []
-    owner_id, validity = numbers.state.id, proposal.content.validity
-    start = said_at if validity.start is None else validity.start
-    ended, late = [], False
-    for other in _claimed(tx, owner_id, proposal, memory_no):
-        row = tx.execute(OPEN, {"owner": owner_id, "memory": other.memory_no}).one()
-        begun = begun_at(row)
-        if other.observed_at <= said_at and other.memory_no < memory_no:
-            if begun <= start and closes(proposal.claims, other.claims):
-                end_version(tx, numbers, row, start, validity.start_precision, memory_no, act)
-                ended.append(row.uid)
-        elif not late and other.observed_at > said_at and closes(other.claims, proposal.claims):
-            own = tx.execute(OPEN, {"owner": owner_id, "memory": memory_no}).one()
-            at = begun if begun > start else other.observed_at
-            end_version(tx, numbers, own, at, row.valid_from_precision, other.memory_no, act)
-            late = True
-    return ended
-
-
-class _Claimed(NamedTuple):
-    """What a current memory claims, and when it was said."""
-
-    memory_no: int
-    observed_at: Instant
-    claims: list[Claim]
-
-
-def _claimed(tx: Connection, owner_id: int, proposal: Proposal, memory_no: int) -> list[_Claimed]:
-    """What the owner's other current memories claim of the attributes that a new one speaks of, as said."""
-    attributes = sorted({claim.attribute for claim in proposal.claims})
-    found: dict[int, _Claimed] = {}
-    for row in tx.execute(_CLAIMED, {"owner": owner_id, "attributes": attributes, "memory": memory_no}):
-        one = found.setdefault(row.memory_no, _Claimed(row.memory_no, row.observed_at, []))
-        one.claims.append(Claim(row.attribute, row.value, row.holds, row.changes))
-    return list(found.values())
