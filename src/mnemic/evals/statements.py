@@ -78,7 +78,7 @@ def _case(given: dict[str, object]) -> Case:
 def kept_spans(content: str) -> tuple[tuple[int, int], ...]:
     """The characters [start, end) that the extractor keeps of a user's message, one pair per statement."""
     heard = Heard((Message("user", content),), (0,), ())
-    extraction = extract(heard, Common(None, (None, None), None, UTC))
+    extraction = extract(heard, Common(None, (None, None), None, UTC), observed_at=0)
     return tuple((span.start, span.end) for proposal in extraction.proposals for span in proposal.spans)
 
 

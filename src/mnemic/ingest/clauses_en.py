@@ -56,9 +56,9 @@ _CUT = re.compile(
 _LEAD = re.compile(
     r"(?:(?:and|but|so|well|oh|ok|okay|hey|hi|actually|honestly|finally|officially|now|just|yes|yeah|fyi|btw"
     r"|(?:small |quick )?update|heads up|today|last night|(?:on|last|this) (?:mon|tues|wednes|thurs|fri|satur|sun)day"
-    r"|this (?:week|weekend|month|morning)|by the way|good news|bad news|as of (?:\w+ )?\w+|these days|nowadays"
-    r"|currently|because|since|then|unfortunately|sadly|anyway|yesterday|last (?:week|weekend|month|year)|recently"
-    r"|please note)\b[\s,]*)+",
+    r"|this (?:week|weekend|month|morning)|by the way|good news|bad news|these days|nowadays"
+    r"|as of (?:now|today|yesterday|(?:last|this) \w+|[a-z]+ \d+\w*)|currently|because|since|then|unfortunately|sadly"
+    r"|anyway|yesterday|last (?:week|weekend|month|year)|recently|please note)\b[\s,]*)+",
     re.IGNORECASE,
 )
 _NOW = re.compile(
