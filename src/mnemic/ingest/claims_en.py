@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from itertools import combinations, pairwise
 
 from ..records import Claim
+from . import claims_en_contact as contact
+from . import claims_en_home as home
 from . import claims_en_life as life
 from . import claims_en_self as who
 from . import claims_en_work as work
@@ -21,9 +23,9 @@ def read(sentence: str) -> Iterator[Claim]:
             yield from reader(clause)
     for first, second in pairwise(said):
         yield from _across(first, second)
-        yield from who.address_across(first, second)
+        yield from home.address_across(first, second)
     for first, second in combinations(said, 2):
-        yield from who.contact_across(first, second)
+        yield from contact.contact_across(first, second)
     yield from life.turned_off(sentence)
 
 
@@ -48,9 +50,9 @@ def _across(first: Clause, second: Clause) -> Iterator[Claim]:
 _Reader = Callable[[Clause], Iterator[Claim]]
 # These tell what happened, too, and so read what happened today.
 _EVENTS: tuple[_Reader, ...] = (
-    who.residence,
-    who.address,
-    who.contact,
+    home.residence,
+    home.address,
+    contact.contact,
     who.age,
     who.marital_status,
     who.partner,

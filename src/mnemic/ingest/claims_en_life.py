@@ -41,6 +41,7 @@ _DIED = match(
     rf"|was put down|got put down){WHEN}"
     rf"|(?P<name3>{NAME}) (?:died|passed away|was put down|got put down){WHEN}"
     rf"|(?:we|i)(?: had to)? put (?:my|our) (?P<what2>{_ANIMAL})(?: (?P<name2>{NAME}))? down{WHEN}"
+    rf"|(?:we|i)(?: had to)? put (?P<name4>{NAME}) down{WHEN}"
 )
 
 
@@ -78,7 +79,7 @@ def ended(clause: Clause) -> Iterator[Claim]:
             yield Claim("has", value_of(lost["for"]), True, True)
     died = _DIED.fullmatch(clause.text)
     if died is not None:
-        kind, name = named(died, "what", "what2"), named(died, "name", "name2", "name3")
+        kind, name = named(died, "what", "what2"), named(died, "name", "name2", "name3", "name4")
         if name:
             yield Claim("has", value_of(name), False, True)
         if kind:
@@ -168,7 +169,8 @@ def _object(base: str, text: str) -> str | None:
 
 _DISLIKES = ("hate", "dislike", "detest", "can't stand", "loathe")
 _LIKES = match(
-    r"(?:i|we)(?: (?:really|absolutely|actually|still|now|just|quite|have come to|have grown to))? (?P<verb>like|love"
+    r"(?:(?:i|we)(?: (?:really|absolutely|actually|still|now|just|quite|have come to|have grown to))?"
+    r"|(?:i've|i have|we've) (?:come|grown|started|learned|learnt) to) (?P<verb>like|love"
     rf"|enjoy|adore|hate|dislike|detest|loathe|can't stand) (?P<what>.+?)(?P<more> now|{NO_MORE})?"
 )
 _LIKES_NOT = match(
@@ -178,13 +180,13 @@ _LIKES_NOT = match(
 _WENT_OFF = match(
     rf"{I_HAVE}?(?:gone|went) (?:(?:right|completely|totally) )?off (?P<a>.+?){WHEN}"
     rf"|{I_HAVE}?(?:lost (?:interest in|my taste for)"
-    rf"|fallen out of love with|got bored of|grown out of) (?P<b>.+?){WHEN}"
+    rf"|fallen out of love with|got bored of|grown out of|stopped (?:liking|loving|enjoying)) (?P<b>.+?){WHEN}"
     rf"|(?:i'm|i am) (?:no longer|not) (?:into|a fan of|fond of|keen on) (?P<c>.+?)(?P<more>{NO_MORE})?"
 )
 _TURNED_OFF = match(
-    r"(?:.*[,;.] )?i used to (?:like|love|enjoy|adore) (?P<what>[\w' &-]+?),? but(?: now)? i"
+    r"(?:.*[,;.] )?i used to (?:like|love|enjoy|adore) (?P<what>[\w' &-]+?),? but(?: not any ?more|(?: now)? i"
     r"(?: don't(?: (?:like|love|enjoy) it)?(?: any ?more| any longer)| no longer do| hate it(?: now)?"
-    r"| can't stand it(?: now)?)"
+    r"| can't stand it(?: now)?))"
     r"(?:[,;.!].*)?"
 )
 
@@ -199,7 +201,11 @@ def liking(clause: Clause) -> Iterator[Claim]:
     found = denied or _LIKES.fullmatch(clause.text)
     if found is None:
         return
-    told = bool(found["more"]) or re.match(r"(?:i|we) (?:no longer|now|have)\b", clause.lower) is not None
+    told = (
+        bool(found["more"])
+        or re.match(r"(?:i|we)(?:'ve)? (?:no longer|now|have|come|grown|started|learn)", clause.lower)
+        is not None
+    )
     what = _object("", found["what"])
     if found["verb"].casefold() not in _DISLIKES:
         yield from _likes(found["what"], denied is None, told)

@@ -131,7 +131,7 @@ _WORKS_AS = match(
 _PROMOTED = match(
     rf"(?:{I_HAVE}|(?:i|i've) )?(?:got|been|was|am) promoted to (?:the )?(?:position of )?(?P<title>[\w -]+?)"
     rf"(?: at {NAME})?{WHEN}"
-    rf"|(?:{I_HAVE}|i )?(?:started (?:working )?|got hired )as an? (?P<started>[\w -]+?)"
+    rf"|(?:{I_HAVE}|i )?(?:started working |got hired )as an? (?P<started>[\w -]+?)"
     rf"(?: (?:at|for|with) {NAME})?{WHEN}"
 )
 _NO_JOB = match(
@@ -160,7 +160,8 @@ def job_title(clause: Clause) -> Iterator[Claim]:
         found = pattern.fullmatch(clause.text)
         if found is not None:
             told = any(found.groupdict().get(one) for one in ("new", "now", "later"))
-            yield from job(found["title"], changes=clause.changes or told, certain=pattern is _TITLE or told)
+            sure = pattern is _TITLE or told or _is_new_work(clause)
+            yield from job(found["title"], changes=clause.changes or told, certain=sure)
 
 
 def job(title: str, *, changes: bool, certain: bool) -> Iterator[Claim]:
@@ -191,9 +192,15 @@ _STATES = words(
     " freelance"
 )
 _NEW_WORK = re.compile(
-    r"\b(?:promoted|promotion|new job|career|retrained|requalified|quit|switched jobs|changed jobs|left my job"
+    r"\b(?:promoted|promotion|new job|careers?|retrained|requalified|quit|switched jobs|changed jobs|left my job"
     r"|these days|instead)\b"
 )
+
+
+def _is_new_work(clause: Clause) -> bool:
+    return _NEW_WORK.search(clause.sentence.casefold()) is not None
+
+
 _BORN = match(
     rf"(?:the|our|my) baby(?:'s| is) here|(?:i|we) (?:gave birth|had the baby){WHEN}|(?:the|our) baby was born{WHEN}"
 )
@@ -244,8 +251,7 @@ def _is(clause: Clause) -> Iterator[Claim]:
         if place is not None:
             yield Claim("school", value_of(place[1]), True, clause.changes)
     else:
-        new_work = place is not None or _NEW_WORK.search(clause.sentence.casefold()) is not None
-        yield from job(value, changes=clause.changes, certain=new_work)
+        yield from job(value, changes=clause.changes, certain=place is not None or _is_new_work(clause))
     if place is not None and not value.endswith("student"):
         yield Claim("employer", value_of(place[1]), True, False)
 
@@ -258,8 +264,13 @@ _STUDIES = match(
     rf"|my \w+|an? \w+ degree) at (?:the )?(?P<classes>{NAME}){WHEN}"
 )
 _GRADUATED = match(
-    rf"{I_HAVE}?(?:graduated from|dropped out of|finished at|left) (?P<school>{NAME}){WHEN}"
+    rf"{I_HAVE}?(?:graduated from|dropped out of|finished (?:my (?:degree|studies|master's|bachelor's|phd) )?at"
+    rf"|(?P<left>{_FOR_GOOD}left)) (?P<school>{NAME}){WHEN}"
     rf"|(?:{I_HAVE}|i |i was )?(?:got |been )?(?:expelled|kicked out) (?:from|of) (?P<expelled>{NAME}){WHEN}"
+)
+_NO_SCHOOL = match(
+    r"(?:i've|i have)(?: just| finally| officially)? graduated|i(?: just| finally)? graduated(?: yesterday| last week)"
+    r"|(?:i|i've|i have)(?: just)? (?:quit|dropped out of|left) (?:school|university|college|uni)(?: for good)?"
 )
 _TRANSFERRED = match(
     rf"{I_HAVE}?(?:transferred|switched|changed|moved)(?: schools)?(?: from (?P<old>{NAME}))? to (?P<new>{NAME})"
@@ -275,12 +286,14 @@ def school(clause: Clause) -> Iterator[Claim]:
         found = pattern.fullmatch(clause.text)
         if found is None or (holds and clause.fresh):
             continue
-        name = named(found, *pattern.groupindex)
-        sure = _SCHOOL.search(name.casefold()) or re.search(
-            r"\b(?:graduated|dropped|expelled|kicked)\b", clause.lower
-        )
+        name = named(found, *(group for group in pattern.groupindex if group != "left"))
+        sure = _SCHOOL.search(
+            clause.sentence.casefold() if found.groupdict().get("left") else name.casefold()
+        ) or re.search(r"\b(?:graduated|dropped|expelled|kicked)\b", clause.lower)
         if sure:
             yield Claim("school", value_of(name), holds, clause.changes or not holds)
+    if _NO_SCHOOL.fullmatch(clause.text):
+        yield Claim("school", "", False, True)
     moved = _TRANSFERRED.fullmatch(clause.text)
     if moved is not None and _SCHOOL.search(clause.sentence.casefold()) and not LONG_AGO.search(clause.text):
         yield Claim("school", value_of(moved["new"]), True, True)

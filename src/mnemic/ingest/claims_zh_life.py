@@ -34,7 +34,7 @@ _LOST = re.compile(
 )
 _NONE_LEFT = re.compile(rf"{ME}?(?:家里?)?{WHEN}没有?(?P<what>\S{{1,6}}?)了")
 _DIED = re.compile(
-    rf"(?:{ME}家?的?(?P<what>{_PETS})(?P<name>\S{{0,4}}?)|(?P<only>\S{{1,4}}?)){WHEN}(?:死|走|病死|老死|去世|过世|去汪星)了"
+    rf"(?:{ME}家?的?(?P<what>{_PETS})(?P<name>\S{{0,4}}?)|(?P<only>\S{{1,4}}?)){WHEN}(?:死|走|飞走|病死|老死|去世|过世|去汪星)了"
 )
 _NO_THING = re.compile(r"号|票|订|会员|时间|办法|钱|事|力气|空")
 
@@ -58,7 +58,7 @@ def possession(clause: Clause) -> Iterator[Claim]:
     if died is not None:
         called = died["name"] or died["only"]
         if called and value_of(called):
-            yield Claim("has", value_of(called), False, True)
+            yield from (Claim(kind, value_of(called), False, True) for kind in ("has", "habit:keep"))
         if died["what"]:
             # A name tells which of several it was; one that was never told a name may be it.
             yield Claim("unnamed" if died["name"] else "has", value_of(died["what"]), False, True)
@@ -112,7 +112,8 @@ def habit(clause: Clause) -> Iterator[Claim]:
             return
     does = _DOES.fullmatch(clause.text)
     if does is not None and clause.mine and (what := value_of(does["what"])):
-        yield Claim(f"habit:{_VERBS[does['verb']]}", what, True, False)
+        since_now = "现在" in clause.text and clause.text.endswith("了")
+        yield Claim(f"habit:{_VERBS[does['verb']]}", what, True, since_now)
         yield Claim("activity", what, True, False)
 
 
@@ -120,7 +121,10 @@ _LIKES = re.compile(
     rf"{ME}{WHEN}(?:最|很|特别|挺|超级?|非常|比较|一直|又|开始)*(?P<verb>喜欢|爱|讨厌)(?:上)?(?:吃|喝|看|听|玩)?(?P<what>\S{{1,8}}?)了?"
 )
 _LIKES_NOT = re.compile(
-    rf"{ME}{WHEN}不(?:再)?(?:喜欢|爱|讨厌)(?:吃|喝|看|听|玩)?(?P<what>\S{{1,8}}?)(?P<more>了)?"
+    rf"{ME}{WHEN}(?P<never>再也)?不(?:再)?(?:喜欢|爱|讨厌)(?:吃|喝|看|听|玩)?(?P<what>\S{{1,8}}?)(?P<more>了)?"
+)
+_WENT_OFF = re.compile(
+    rf"{ME}{WHEN}对(?P<a>\S{{1,8}}?)(?:已经|再也)?(?:没|不)(?:有)?(?:兴趣|感兴趣)了|{ME}{WHEN}(?:已经)?[吃喝看听玩]腻(?P<b>\S{{1,8}}?)了"
 )
 _TURNED_OFF = re.compile(
     rf"(?:{ME})?以前(?:很|挺|特别)?(?:喜欢|爱)(?:吃|喝|看|听|玩)?(?P<what>[^\s，。]{{1,8}}?)[，,]"
@@ -129,6 +133,11 @@ _TURNED_OFF = re.compile(
 
 
 def liking(clause: Clause) -> Iterator[Claim]:
+    off = _WENT_OFF.fullmatch(clause.text)
+    if off is not None:
+        if "的" not in (what := value_of(off["a"] or off["b"])):
+            yield Claim("likes", what, False, True)
+        return
     denied = _LIKES_NOT.fullmatch(clause.text)
     if denied is not None:
         if "的" in denied["what"]:

@@ -27,10 +27,11 @@ _SOME = re.compile(
 _LEFT = re.compile(
     rf"{ME}{WHEN}(?:从(?P<a>\S+?)(?:正式)?(?:离职|辞职|被裁)|离开(?P<b>\S+?)(?:公司)?|把(?P<c>\S+?)的工作辞)了?"
     rf"|(?P<d>\S+?)的工作我?(?:已经)?辞了"
+    rf"|{ME}{WHEN}被(?P<f>\S{{2,}}?)(?:裁|开除|辞退)了|(?:{WHEN})是我在(?P<g>\S{{2,}}?)(?:上班|工作)?的?最后一天(?:班)?"
     rf"|{ME}?{WHEN}(?:已经)?不(?:再)?(?:给|在|为)(?P<e>\S{{2,}}?)(?:干|做|上班|工作|任职)了"
 )
-_NOT_AT = re.compile(rf"{ME}?{WHEN}不在(?P<org>\S{{2,}}?)了")
-_NEW_PLACE = re.compile(r"转学|上班|入职|跳槽|工作|离职|工牌|辞职|上学|读书")
+_NOT_AT = re.compile(rf"{ME}?{WHEN}不在(?P<org>\S{{2,}}?)(?:读书|上学|念书|读)?了")
+_NEW_PLACE = re.compile(r"读书|念书|转学|上班|入职|跳槽|工作|离职|工牌|辞职|上学|读书")
 _WITHOUT = re.compile(
     rf"{ME}?{WHEN}(?P<retired>退休)[了啦]|{ME}{WHEN}(?:失业|辞职|离职|被裁|被开除)[了啦]|{ME}{WHEN}没工作[了啦]"
     rf"|(?:{ME}{WHEN})?(?:自己)?(?:出来)?(?:做|当|干|是)(?P<free>自由职业)者?[了啦]?"
@@ -81,7 +82,9 @@ def _left(clause: Clause) -> Iterator[Claim]:
         yield from (Claim(kind, "", False, True) for kind in kinds)
 
 
-_NEW_WORK = re.compile(r"升职|升了职|晋升|提拔|转岗|转行|改行|跳槽|换工作|换了工作|辞|职称|转正|入职")
+_NEW_WORK = re.compile(
+    r"不再?(?:教书|[当做干])|升职|升了职|晋升|提拔|转岗|转行|改行|跳槽|换工作|换了工作|辞|职称|转正|入职"
+)
 
 
 def _job(value: str, *, changes: bool, certain: bool) -> Iterator[Claim]:
@@ -100,8 +103,11 @@ def _job(value: str, *, changes: bool, certain: bool) -> Iterator[Claim]:
             yield Claim(f"role:{value[:2]}", value, True, changes)
 
 
-_IS = re.compile(rf"我{WHEN}是(?:一[名个位])?(?P<what>\S{{2,8}}?)(?P<now>了)?")
+_IS = re.compile(rf"(?:我{WHEN}|现在)是(?:一[名个位])?(?P<what>\S{{2,8}}?)(?P<now>了)?")
 _IS_NOT = re.compile(rf"{ME}?(?P<when>{WHEN})不(?P<more>再)?(?:是|做|当)(?P<what>\S{{2,8}}?)(?P<now>了)?")
+_BECAME = re.compile(
+    rf"我{WHEN}(?:升|升为|升任|升到|晋升为|提拔为|转岗做|改行当|改行做)了?(?P<what>\S{{2,8}}?)了?"
+)
 _QUIT_JOB = re.compile(rf"{ME}?{WHEN}辞(?:了|掉了?)(?P<what>\S{{2,6}}?)的(?:活儿?|工作|职位|职务)了?")
 _VEGETARIAN = re.compile(rf"{ME}{WHEN}(?P<no>不)?(?:吃素|是素食者|是素食主义者)(?P<more>了)?")
 _PREGNANT = re.compile(rf"我{WHEN}(?:怀孕|怀二胎|有喜)了?")
@@ -124,12 +130,15 @@ def being(clause: Clause) -> Iterator[Claim]:
         gone = ended["what"]
     if gone:
         yield from (Claim(kind, value_of(gone), False, True) for kind in ("is", "job"))
-    if found is not None:
+    if found is not None and clause.mine:
         changes = bool(found["now"]) or "现在" in clause.text
         yield Claim("is", value_of(found["what"]), True, changes)
         certain = _NEW_WORK.search(clause.sentence) is not None
         if job_in_chinese(value_of(found["what"])):
             yield from _job(value_of(found["what"]), changes=changes, certain=certain)
+    became = _BECAME.fullmatch(clause.text)
+    if became is not None and job_in_chinese(became["what"]):
+        yield from _job(became["what"], changes=True, certain=True)
     sought, got = _SEEKS.fullmatch(clause.text), _FOUND.fullmatch(clause.text)
     if sought is not None:
         yield Claim("seeking", sought["what"], True, False)
@@ -139,10 +148,11 @@ def being(clause: Clause) -> Iterator[Claim]:
 
 _A_SCHOOL = r"\S+?(?:大学|学院|中学|高中|初中|小学|学校|附中|一中|二中|夜校|职校|技校|美院|音院)"
 _STUDIES = re.compile(
-    rf"我{WHEN}{OFTEN}在(?P<a>{_A_SCHOOL})(?:读|上|念|学|进修)\S*"
+    rf"(?:我{WHEN}{OFTEN}|现在)在(?P<a>{_A_SCHOOL})(?:读|上|念|学|进修)\S*"
     rf"|我{WHEN}是(?P<b>{_A_SCHOOL})的?(?:学生|本科生|研究生|博士生|大[一二三四]学生)"
 )
 _GRADUATED = re.compile(rf"{ME}{WHEN}从(?P<school>\S+?){WHEN}(?:毕业|退学|结业|肄业)[了啦]?")
+_NO_SCHOOL = re.compile(rf"我{WHEN}(?:毕业|退学|辍学)[了啦]")
 _TRANSFERRED = re.compile(
     rf"{ME}{WHEN}(?:从(?P<old>\S+?))?转(?:学)?到了?(?P<new>\S{{2,}}?)(?:读书|上学)?[了啦]"
 )
@@ -151,7 +161,9 @@ _SCHOOL = re.compile(_A_SCHOOL)
 
 def school(clause: Clause) -> Iterator[Claim]:
     studies = None if clause.fresh else _STUDIES.fullmatch(clause.text)
-    if studies is not None:
+    if _NO_SCHOOL.fullmatch(clause.text) and not LONG_AGO.search(clause.text):
+        yield Claim("school", "", False, True)
+    if studies is not None and clause.mine:
         yield Claim("school", studies["a"] or studies["b"], True, "现在" in clause.text)
     graduated = _GRADUATED.fullmatch(clause.text)
     if graduated is not None and not LONG_AGO.search(clause.text):

@@ -113,7 +113,8 @@ _TO_HOUSE = re.compile(r"to \d")
 _WITH_ME = re.compile(r"and [Ii]\b")
 _SOMEONE = re.compile(rf"(?:[Mm]y \w+|{NAME})")
 I_HAVE = (
-    r"(?:(?:i|we|i've|we've|i have|we have)(?: (?:just|finally|recently|officially|permanently|all|now))? )"
+    r"(?:(?:i|we|i've|we've|i have|we have)"
+    r"(?: (?:just|finally|recently|officially|legally|permanently|all|now))? )"
 )
 
 

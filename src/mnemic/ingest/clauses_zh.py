@@ -45,6 +45,8 @@ OFTEN = (
     r"(?:每[天晚周月年][一二三四五六日]?(?:晚上|早上|早晚|下午|上午)?|天天|顿顿|经常|常常|平时|一般|一直|都"
     r"|常|总是?|晚上|早上|周[一二三四五六日末])*"
 )
+# People and firms whose mention leaves the clause the speaker's.
+_HARMLESS = re.compile(r"大家都叫我|(?:跳槽到了?|入职了?|加入了?)\S{2,8}公司")
 _WHEN_FIRST = re.compile(rf"(?P<when>{WHEN})(?P<me>{ME})")
 _SPEAKS = re.compile(rf"{WHEN}{ME}|(?:别再?|就|都|请)?叫我|大家都?叫我")
 _MEASURE = re.compile(
@@ -52,6 +54,10 @@ _MEASURE = re.compile(
     r"[个只条辆台部杯瓶罐包根支顿碗斤节门套间家把张匹口碟份点些下位名款]?(?:的|多)?"
     r"|[辆台部只条](?=\S{2})|点儿?|些)"
 )
+# A change with a date is a plan, unless it is said to have happened.
+_DATED = re.compile(r"[一二三四五六七八九十\d]月|今年|年[初底]|这周|周末|今[天晚早]")
+_BECOMES = re.compile(r"[搬转离辞退]|跳槽|入职|加入|毕业|结婚|领证")
+_HAPPENED = re.compile(r"[了过啦]|已经|刚|去年|前年|从.*起")
 # What comes after it may be others' words.
 _TELLS = re.compile(r"问|喊|写|告诉|讲|回|发|叫|唱|骂|聊|念|答")
 TRAIL = re.compile(r"(?:了|的|过|着|吧|啦|呢|啊|呀|哦|嘛|掉|来着|而已)+$")
@@ -86,21 +92,27 @@ def clauses(sentence: str) -> Iterator[Clause]:
     changes = any(_NOW.search(piece) for piece in pieces)
     mine = others = False
     for piece in pieces:
-        untimed = _WHEN_FIRST.sub(r"\g<me>\g<when>", _JUST_NOW.sub("", piece), count=1)
+        happened = _HAPPENED.search(piece) is not None
+        untimed = _JUST_NOW.sub("", piece) if happened or "生日" in piece else piece
+        untimed = _WHEN_FIRST.sub(r"\g<me>\g<when>", untimed, count=1)
         speaks = _SPEAKS.match(untimed) is not None
-        of_others = OTHERS.search(untimed.replace("大家都叫我", "")) is not None
+        of_others = OTHERS.search(_HARMLESS.sub("", untimed)) is not None
         if others and not (of_others or speaks):
             # Still of them: nobody else was named.
             continue
         mine, others = mine or speaks, of_others
         doubtful = of_others or doubts(untimed)
-        yield Clause(untimed, plain, mine, changes, doubtful, _JUST_NOW.search(piece) is not None)
+        yield Clause(
+            untimed, plain, mine, changes, doubtful, happened and _JUST_NOW.search(piece) is not None
+        )
         if doubtful and not mine and (doubts(untimed) or _TELLS.search(untimed)):
             return
 
 
 def doubts(text: str) -> bool:
-    """Whether a text is only thought, wished, told by others, past, or for a while."""
+    """Whether a text is only thought, wished, planned, told by others, past, or for a while."""
+    if _DATED.search(text) and _BECOMES.search(text) and not _HAPPENED.search(text):
+        return True
     return _DOUBT.search(text) is not None
 
 

@@ -14,7 +14,8 @@ _EN = words(
     correspondent counselor counsellor courier curator dancer data-scientist dealer dentist designer detective
     developer dietitian director dispatcher doctor driver economist editor electrician engineer estimator executive
     farmer fireman firefighter fisherman florist foreman gardener geologist glazier goldsmith guard hairdresser
-    handyman housekeeper illustrator inspector instructor interpreter janitor jeweler joiner journalist judge laborer
+    handyman housekeeper illustrator inspector instructor intern
+    interpreter janitor jeweler joiner journalist judge laborer
     labourer landscaper lawyer lecturer librarian lifeguard linguist locksmith logistician machinist magistrate manager
     marketer mason masseur mathematician mechanic meteorologist midwife miller miner model musician nanny notary nurse
     nutritionist officer operator optician optometrist orderly painter paralegal paramedic pathologist pediatrician
@@ -23,7 +24,8 @@ _EN = words(
     psychologist publicist radiographer realtor receptionist recruiter referee reporter researcher roofer sailor
     salesman salesperson saleswoman scientist scriptwriter sculptor seamstress secretary seller shepherd shoemaker
     singer soldier solicitor specialist statistician steward stewardess superintendent supervisor surgeon surveyor
-    tailor teacher technician therapist trader trainer translator treasurer tutor typist undertaker upholsterer usher
+    tailor teacher
+    tester technician therapist trader trainer translator treasurer tutor typist undertaker upholsterer usher
     vet veterinarian waiter waitress warden watchmaker weaver welder woodworker writer zookeeper zoologist"""
 )
 _ZH = re.compile(
