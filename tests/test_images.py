@@ -15,14 +15,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.errors import LLMError, LLMRefusedError, MissingDependencyError, ModelTimeoutError
+from mnemic.errors import (
+    LLMError,
+    LLMRefusedError,
+    MissingDependencyError,
+    ModelTimeoutError,
+    ValidationError,
+)
 from mnemic.ingest import images
 from mnemic.ingest.given import Common
 from mnemic.ingest.image_parts import ImagePart, image_part
 from mnemic.ingest.images import Described, described, has_images
 from mnemic.ingest.messages import Heard, read_messages
 from mnemic.ingest.statements import extract
-from mnemic.models.fakes import FaultyLLM, LLMFault, ScriptedLLM, ScriptedServer, ServerFaults
+from mnemic.models.fakes import FaultyLLM, HashEmbedder, LLMFault, ScriptedLLM, ScriptedServer, ServerFaults
 from mnemic.models.fetch import Guard
 from mnemic.models.llm import ChatMessage, open_llm
 
@@ -268,6 +274,19 @@ def test_over_http(pictures: Pictures) -> None:
     assert pictures.asked == ["/jpeg?token=1"]
     assert sent[0] == {"type": "text", "text": 'user: "Look:"'}
     assert sent[1]["image_url"]["url"] == data_url(JPEG, "image/jpeg")
+
+
+def test_a_memory_keeps_what_an_image_shows_and_refuses_before_it_looks(memory_with: Any) -> None:
+    sees = ScriptedLLM(["A dog in the snow."])
+    m = memory_with(HashEmbedder(), vision_llm=sees)
+    look = user(text("Look:"), shown())
+    for wish in ({"prompt": "be brief"}, {"editing": "append"}):
+        with pytest.raises(ValidationError, match="asks none"):
+            m.add([look], user_id="u", **wish)
+    assert sees.requests == []
+    added = m.add([look], user_id="u", infer=False)
+    assert [item["memory"] for item in added["results"]] == ["Look:\n[image: A dog in the snow.]"]
+    assert added["usage"]["stages"]["vision"]["calls"] == 1
 
 
 # --- what fails ----------------------------------------------------------------------------------------------

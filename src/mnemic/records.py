@@ -352,6 +352,7 @@ class IndexRow(NamedTuple):
     terms: bytes
     vector: bytes | None
     successor_no: int | None = None
+    event_date: str = ""
 
 
 class MessageRow(NamedTuple):
@@ -405,6 +406,7 @@ class Item:
     deleted_at: Instant | None = None
     deleted_by: str | None = None
     deleted_reason: str | None = None
+    event_date: str = ""
 
 
 @dataclass(frozen=True, slots=True)

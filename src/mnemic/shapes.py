@@ -60,6 +60,7 @@ class MemoryItem(TypedDict, total=False):
     role: str
     attributed_to: str
     expiration_date: str
+    event_date: str
     observed_at: str | None
     version: int
     kind: str
@@ -428,6 +429,7 @@ def memory_item(item: Item) -> MemoryItem:
         "role": item.role,
         "attributed_to": item.attributed_to,
         "expiration_date": item.expiration_date,
+        "event_date": item.event_date,
         "categories": None if item.categories is None else list(item.categories),
     }
     shape.update({key: value for key, value in optional.items() if value})  # type: ignore[typeddict-item]

@@ -30,6 +30,12 @@ AsOf = Annotated[str | None, typer.Option("--as-of", metavar="TIME", help="What 
 KnownAt = Annotated[
     str | None, typer.Option("--known-at", metavar="TIME", help="What the store knew at that time.")
 ]
+ReferenceDate = Annotated[
+    str | None,
+    typer.Option(
+        "--reference-date", metavar="TIME", help='What "now" means for time words such as last year.'
+    ),
+]
 
 TraceId = Annotated[str, typer.Argument(metavar="ID", help="The trace_id of an add.")]
 
@@ -46,6 +52,7 @@ def search(
     explain: Annotated[bool, typer.Option("--explain", help="Say how each score came about.")] = False,
     as_of: AsOf = None,
     known_at: KnownAt = None,
+    reference_date: ReferenceDate = None,
     include_superseded: Superseded = False,
     show_expired: ShowExpired = False,
 ) -> None:
@@ -61,6 +68,7 @@ def search(
             explain=explain,
             as_of=inputs.time_of(as_of),
             known_at=inputs.time_of(known_at),
+            reference_date=inputs.time_of(reference_date),
             include_superseded=include_superseded,
             show_expired=show_expired,
             **call.ids,
@@ -79,6 +87,7 @@ def why(
     filters: Filter = None,
     as_of: AsOf = None,
     known_at: KnownAt = None,
+    reference_date: ReferenceDate = None,
     include_superseded: Superseded = False,
     show_expired: ShowExpired = False,
 ) -> None:
@@ -96,6 +105,7 @@ def why(
             filters=chosen,
             as_of=inputs.time_of(as_of),
             known_at=inputs.time_of(known_at),
+            reference_date=inputs.time_of(reference_date),
             include_superseded=include_superseded,
             show_expired=show_expired,
             **call.ids,

@@ -61,6 +61,7 @@ class _ItemRow(NamedTuple):
     valid_to: Instant | None
     expires_on: str | None
     observed_at: Instant
+    event_date: str
     tx_from: Instant
     tx_to: Instant | None
     superseded_by: str | None
@@ -88,6 +89,7 @@ _ITEM_COLUMNS = (
     s.version.c.valid_to,
     s.version.c.expires_on,
     s.version.c.observed_at,
+    s.version.c.event_date,
     s.version.c.tx_from,
     s.version.c.tx_to,
     _heir.c.uid.label("superseded_by"),
@@ -111,6 +113,23 @@ def items_of_versions(tx: Connection, owner_id: int, version_nos: Sequence[int])
     for some in chunks(version_nos):
         rows += tx.execute(_items_by_version(), {"owner": owner_id, "versions": some})
     return dict(zip((row.version_no for row in rows), _items(tx, rows), strict=True))
+
+
+def texts_of_versions(tx: Connection, owner_id: int, version_nos: Sequence[int]) -> dict[int, str]:
+    """The texts of some versions of one owner, by version number."""
+    texts: dict[int, str] = {}
+    for some in chunks(version_nos):
+        rows = tx.execute(_texts(), {"owner": owner_id, "versions": some})
+        texts.update({row.no: row.text for row in rows})
+    return texts
+
+
+@lru_cache(maxsize=1)
+def _texts() -> Select[Any]:
+    c = s.version.c
+    return select(c.no, c.text).where(
+        c.owner_id == bindparam("owner"), c.no.in_(bindparam("versions", expanding=True))
+    )
 
 
 @lru_cache(maxsize=1)
@@ -367,6 +386,7 @@ def _item(
         deleted_by=None if deletion is None else deletion.actor,
         deleted_reason=None if deletion is None else deletion.reason,
         place=(row.created_at, row.owner_id, row.memory_no),
+        event_date=row.event_date,
     )
 
 
