@@ -116,7 +116,7 @@ async def _proposed(request: Request, buried: Sequence[Buried]) -> Proposed:
         return propose.as_given(request.facts, request.talk, request.common, request.act.at)
     if not request.infer:
         return propose.without_buried(propose.as_said(request.talk, request.common), request.talk, buried)
-    stated = await off_loop(lambda: propose.as_stated(request.talk, request.common))
+    stated = await off_loop(lambda: propose.as_stated(request.talk, request.common, request.observed_at))
     return propose.without_buried(stated, request.talk, buried)
 
 

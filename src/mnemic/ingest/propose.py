@@ -49,10 +49,10 @@ def _overlap(one: Span, other: Span) -> bool:
     return one.message == other.message and one.start < other.end and other.start < one.end
 
 
-def as_stated(heard: Heard, common: Common) -> Proposed:
-    """The user's own statements. Blocking."""
+def as_stated(heard: Heard, common: Common, observed_at: Instant) -> Proposed:
+    """The user's own statements, their dates as of when each was said, or else of `observed_at`. Blocking."""
     # Its rules take a fifth of a second to compile, which nobody should wait for who needs no extractor.
     from .statements import extract
 
-    found = extract(heard, common)
+    found = extract(heard, common, observed_at)
     return Proposed(found.proposals, (*heard.rejected, *found.rejected), "statements")
