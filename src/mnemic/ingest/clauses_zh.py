@@ -58,6 +58,7 @@ _MEASURE = re.compile(
 _DATED = re.compile(r"[一二三四五六七八九十\d]月|今年|年[初底]|这周|周末|今[天晚早]")
 _BECOMES = re.compile(r"[搬转离辞退]|跳槽|入职|加入|毕业|结婚|领证")
 _HAPPENED = re.compile(r"[了过啦]|已经|刚|去年|前年|从.*起")
+_ON_THE_DAY = re.compile(rf"{_HAPPENED.pattern}|生日")
 # What comes after it may be others' words.
 _TELLS = re.compile(r"问|喊|写|告诉|讲|回|发|叫|唱|骂|聊|念|答")
 TRAIL = re.compile(r"(?:了|的|过|着|吧|啦|呢|啊|呀|哦|嘛|掉|来着|而已)+$")
@@ -92,9 +93,8 @@ def clauses(sentence: str) -> Iterator[Clause]:
     changes = any(_NOW.search(piece) for piece in pieces)
     mine = others = False
     for piece in pieces:
-        happened = _HAPPENED.search(piece) is not None
-        untimed = _JUST_NOW.sub("", piece) if happened or "生日" in piece else piece
-        untimed = _WHEN_FIRST.sub(r"\g<me>\g<when>", untimed, count=1)
+        fresh = _JUST_NOW.search(piece) is not None and _ON_THE_DAY.search(piece) is not None
+        untimed = _WHEN_FIRST.sub(r"\g<me>\g<when>", _JUST_NOW.sub("", piece) if fresh else piece, count=1)
         speaks = _SPEAKS.match(untimed) is not None
         of_others = OTHERS.search(_HARMLESS.sub("", untimed)) is not None
         if others and not (of_others or speaks):
@@ -102,9 +102,7 @@ def clauses(sentence: str) -> Iterator[Clause]:
             continue
         mine, others = mine or speaks, of_others
         doubtful = of_others or doubts(untimed)
-        yield Clause(
-            untimed, plain, mine, changes, doubtful, happened and _JUST_NOW.search(piece) is not None
-        )
+        yield Clause(untimed, plain, mine, changes, doubtful, fresh)
         if doubtful and not mine and (doubts(untimed) or _TELLS.search(untimed)):
             return
 
