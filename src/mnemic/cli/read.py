@@ -236,7 +236,10 @@ def diff(
         int | None, typer.Option("--limit", "-n", help="How many of each kind at most; 1000 if not given.")
     ] = None,
 ) -> None:
-    """Show what changed in what is believed between two times."""
+    """Show what changed between two times.
+
+    What was believed of each memory at the one is compared with what was at the other.
+    """
     with call.memory() as memory:
         found = memory.diff(
             since=inputs.time_of(since),

@@ -190,7 +190,10 @@ def undo(
     actor: Actor = None,
     reason: Reason = None,
 ) -> None:
-    """Take back all that one call did, such as an add: as new versions, so that this can be undone too."""
+    """Take back all that one call did, such as an add.
+
+    What it did to memories is put right by new versions, so that this can be undone too.
+    """
     with call.memory() as memory:
         undone = memory.undo(trace_id, actor=actor, reason=reason, **call.ids)
     call.show(undone, show.undone)
