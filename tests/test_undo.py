@@ -123,6 +123,19 @@ def test_what_others_state_too_stays(m: Memory) -> None:
     assert current(m) == ["I live in Rome."]
 
 
+@pytest.mark.parametrize("first", ["supersedes", "corrects"])
+def test_what_one_call_ended_and_took_back_comes_back(m: Memory, first: str) -> None:
+    old = m.add(facts=["home: Rome 🏛"], **ANN, timestamp="2024-01-01")["results"][0]["id"]
+    before = state(m)
+    facts = [{"text": "家：奥斯陆", "supersedes": old}, {"text": "home: Lund", "corrects": old}]
+    told = m.add(facts=facts if first == "supersedes" else facts[::-1], **ANN, timestamp="2024-06-01")
+    after = state(m)
+    undone = m.undo(told["trace_id"])
+    assert state(m) == before
+    m.undo(undone["trace_id"])
+    assert state(m) == after
+
+
 def test_the_ids_guard_an_undo(m: Memory) -> None:
     added = m.add("bob lives 住", user_id="bob", run_id="r1", infer=False)
     for ids in ({"user_id": "ann"}, {"run_id": "r2"}, {"user_id": "bob", "app_id": "x"}):

@@ -97,12 +97,13 @@ _STATED_BY = (
 
 @dataclass(frozen=True, slots=True)
 class _Done:
-    """What the call did to a memory: the version that it closed first (None where none was believed), and the one
-    that it left open (None where it deleted it). made: whether it made the memory."""
+    """What the call did to a memory: the version that it closed first (None where none was believed), and the last
+    one that it opened or closed. believed: whether it left that open. made: whether it made the memory."""
 
     memory_no: int
     found: int | None
-    left: int | None
+    left: int
+    believed: bool
     made: bool
 
 
@@ -174,7 +175,7 @@ class _Call:
 
     def undo(self, changes: Sequence[AnyRow]) -> list[TakenBack]:
         done, repeated = _summed(changes)
-        lefts = {one.memory_no: self._version(one.left) for one in done if one.left is not None}
+        lefts = {one.memory_no: self._version(one.left) for one in done}
         kept = self._stated_since([one.memory_no for one in done if one.made])
         kept |= {
             no: "what took its place stays"
@@ -221,9 +222,8 @@ class _Call:
         """Raise `ChangedSinceError` where a memory is not as the call left it, or another gave way to it since."""
         for one in done:
             values = {"owner": self._owner, "memory": one.memory_no}
-            row = self._tx.execute(OPEN if one.left is not None else LATEST, values).first()
-            as_left = one.found if one.left is None else one.left
-            if row is None or as_left is None or not self._is_like(row, as_left, closed=one.left is None):
+            row = self._tx.execute(LATEST, values).one()
+            if not self._is_like(row, one.left, believed=one.believed):
                 raise self._changed(one.memory_no)
         own = {one.memory_no for one in done}
         for some in chunks(sorted(one.memory_no for one in done if one.found is None)):
@@ -231,11 +231,11 @@ class _Call:
                 if row.memory_no not in own:
                     raise self._changed(row.memory_no)
 
-    def _is_like(self, row: AnyRow, version_no: int, *, closed: bool) -> bool:
-        """Whether a version says what another said, as after an undo that was undone; and whether it is closed."""
+    def _is_like(self, row: AnyRow, version_no: int, *, believed: bool) -> bool:
+        """Whether a version says what another said, as after an undo that was undone; and whether it is believed."""
         other = self._version(version_no)
         same = all(getattr(row, name) == getattr(other, name) for name in _SAID)
-        return same and (row.tx_to is not None) == closed
+        return same and (row.tx_to is None) == believed
 
     def _changed(self, memory_no: int) -> ChangedSinceError:
         values = {"owner": self._owner, "memories": [memory_no], "trace": self._trace_id}
@@ -299,6 +299,8 @@ def _summed(changes: Sequence[AnyRow]) -> tuple[list[_Done], list[int]]:
         if not moved:
             repeated.append(memory_no)
         elif moved[0].closed_no is not None or moved[-1].opened_no is not None:
+            opened, closed = moved[-1].opened_no, moved[-1].closed_no
             made = any(row.event == Event.ADD for row in moved)
-            done.append(_Done(memory_no, moved[0].closed_no, moved[-1].opened_no, made))
+            left = closed if opened is None else opened
+            done.append(_Done(memory_no, moved[0].closed_no, left, opened is not None, made))
     return done, repeated
