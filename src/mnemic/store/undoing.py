@@ -117,16 +117,17 @@ def undo(tx: Connection, scope: Scope, trace_id: str, act: Act, claims_of: Claim
     since, `DuplicateError` where what comes back is live under another memory by now, `ValidationError` for what
     cannot be taken back.
     """
+    locked = {no: Numbers(lock_owner(tx, scope.tenant, no)) for no in sorted(_done_by(tx, scope, trace_id))}
+    # Read again: what was purged before the lock was held is not there any more.
     done = _done_by(tx, scope, trace_id)
     if not done:
         raise NotFoundError(f"Nothing was done under the trace id {trace_id}.")
     why = _undoing(trace_id)
     act = replace(act, reason=why if act.reason is None else f"{why}; {act.reason}")
     told: list[TakenBack] = []
-    for owner_id in sorted(done):
-        numbers = Numbers(lock_owner(tx, scope.tenant, owner_id))
+    for owner_id, numbers in locked.items():
         call = _Call(tx, numbers, trace_id, not_before(tx, owner_id, act), claims_of)
-        told += call.undo(done[owner_id])
+        told += call.undo(done.get(owner_id, ()))
         numbers.save(tx)
     return told
 
