@@ -148,6 +148,30 @@ def test_the_ids_guard_an_undo(m: Memory) -> None:
     assert m.get_all(user_id="bob")["total"] == 0
 
 
+def test_within_a_run_what_was_done_to_its_memories_can_be_undone(m: Memory) -> None:
+    run = m.scoped(user_id="ann", run_id="r1")
+    uid = run.add("tea 茶", infer=False)["results"][0]["id"]
+    m.add("coffee", **ANN, infer=False, run_id="r2")
+
+    def last() -> str:
+        return str(run.log(limit=1)["results"][0]["trace_id"])
+
+    run.update(uid, "green tea 绿茶")
+    undone = run.undo(last())
+    assert current(m, run_id="r1") == ["tea 茶"]
+    run.undo(undone["trace_id"])
+    assert current(m, run_id="r1") == ["green tea 绿茶"]
+    run.delete(uid)
+    with pytest.raises(NotFoundError):
+        m.undo(last(), **ANN, run_id="r2")
+    run.undo(last())
+    m.delete_all(**ANN)
+    with pytest.raises(NotFoundError):
+        run.undo(last())
+    m.undo(last())
+    assert current(m) == ["coffee", "green tea 绿茶"]
+
+
 def test_what_cannot_be_taken_back_says_so(m: Memory) -> None:
     added = m.add("words", **ANN, infer=False)
     m.purge(added["results"][0]["id"])

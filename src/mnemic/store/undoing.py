@@ -14,7 +14,7 @@ from ..records import RELOADING, Act, Claim, Event, Kind, TakenBack
 from ..scope import Scope
 from . import schema as s
 from . import tombstones
-from .owners import Numbers, fits, lock_owner
+from .owners import Numbers, fits, lock_owner, owners_in
 from .rows import change_row
 from .schema import AnyRow, chunks
 from .versions import (
@@ -138,27 +138,37 @@ def _undoing(trace_id: str) -> str:
 
 
 def _done_by(tx: Connection, scope: Scope, trace_id: str) -> dict[int, list[AnyRow]]:
-    """The changes of a call, by owner, in order."""
-    c, o, e = s.change.c, s.owner.c, s.episode.c
-    run = select(e.run_id).where(e.owner_id == c.owner_id, e.trace_id == c.trace_id).limit(1)
-    columns = {
-        "user_id": o.user_id,
-        "agent_id": o.agent_id,
-        "app_id": o.app_id,
-        "run_id": run.scalar_subquery(),
-    }
+    """The changes of a call, by owner, in order; of those owners of which the scope may see all that it did.
+
+    What was told in a run is of that run; what was not told at all, of the runs of each memory that it was done to.
+    """
+    c, o, e, label = s.change.c, s.owner.c, s.episode.c, s.memory_run.c
+    ids = {"user_id": o.user_id, "agent_id": o.agent_id, "app_id": o.app_id}
+    told = select(e.run_id).where(e.owner_id == c.owner_id, e.trace_id == c.trace_id).limit(1)
+    run = told.scalar_subquery()
+    labelled = exists().where(
+        label.owner_id == c.owner_id,
+        label.memory_no == c.memory_no,
+        fits(scope, {**ids, "run_id": label.run_id}),
+    )
+    seen = or_(fits(scope, {**ids, "run_id": run}), and_(run.is_(None), labelled))
     query = (
-        select(s.change)
+        select(s.change, seen.label("seen"))
         .select_from(s.change.join(s.owner, o.id == c.owner_id))
-        .where(c.trace_id == trace_id, o.tenant == scope.tenant, fits(scope, columns))
+        .where(c.trace_id == trace_id, o.tenant == scope.tenant, c.owner_id.in_(owners_in(scope)))
         .order_by(c.owner_id, c.seq)
     )
     found: dict[int, list[AnyRow]] = defaultdict(list)
+    hidden: set[int] = set()
     for row in tx.execute(query):
-        if row.event in RELOADING:
+        if not row.seen:
+            if row.event not in _BESIDE:
+                hidden.add(row.owner_id)
+        elif row.event in RELOADING:
             raise ValidationError(f"{row.event} is for good: it cannot be taken back.")
-        found[row.owner_id].append(row)
-    return found
+        else:
+            found[row.owner_id].append(row)
+    return {owner_id: rows for owner_id, rows in found.items() if owner_id not in hidden}
 
 
 class _Call:
