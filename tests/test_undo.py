@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from conftest import MakeMemory
 from mnemic import ChangedSinceError, DuplicateError, Memory, NotFoundError, ValidationError
-from mnemic.models.fakes import HashEmbedder
+from mnemic.models.fakes import HashEmbedder, ScriptedLLM
 
 ANN = {"user_id": "ann"}
 
@@ -26,6 +27,12 @@ def state(m: Memory) -> Any:
     items = m.get_all(**ANN, include_superseded=True, show_expired=True, limit=100)["results"]
     hidden = ("updated_at", "version", "hash")
     return sorted((sorted((k, str(v)) for k, v in item.items() if k not in hidden)) for item in items)
+
+
+def labels(m: Memory) -> list[list[str]]:
+    """The runs of each memory."""
+    items = m.get_all(**ANN)["results"]
+    return [sorted(item.get("run_ids") or [item["run_id"]]) for item in items]
 
 
 def last_trace(m: Memory, **more: Any) -> str:
@@ -134,6 +141,36 @@ def test_what_one_call_ended_and_took_back_comes_back(m: Memory, first: str) -> 
     assert state(m) == before
     m.undo(undone["trace_id"])
     assert state(m) == after
+
+
+def test_a_repeat_that_counts_again_states_it_again(m: Memory) -> None:
+    first = m.add("I live in Rome.", **ANN, timestamp="2024-01-01", run_id="r1")
+    again = m.add("I live in Rome.", **ANN, timestamp="2024-01-02", run_id="r2")
+    after = state(m)
+    undone = m.undo(again["trace_id"])
+    assert labels(m) == [["r1"]]
+    redone = m.undo(undone["trace_id"])
+    assert state(m) == after
+    assert labels(m) == [["r1", "r2"]]
+    m.undo(redone["trace_id"])
+    assert labels(m) == [["r1"]]
+    m.undo(m.log(**ANN, limit=1)["results"][0]["trace_id"])
+    kept = m.undo(first["trace_id"])
+    assert [one["event"] for one in kept["results"]] == ["NONE"]
+    assert current(m) == ["I live in Rome."]
+
+
+def test_what_was_refined_in_a_run_is_not_of_the_run_any_more(make_memory: MakeMemory) -> None:
+    meets = [{"memory": "m1", "how": "refines"}]
+    drawn = {"facts": [{"text": "Ann loves green tea 绿茶", "source": [0], "meets": meets}]}
+    m = make_memory(llm=ScriptedLLM([drawn, {"facts": []}]))
+    m.add(facts=["Ann loves tea"], **ANN, run_id="r1")
+    told = m.add("It has to be green tea 绿茶!", **ANN, run_id="r2")
+    assert labels(m) == [["r1", "r2"]]
+    undone = m.undo(told["trace_id"])
+    assert (current(m), labels(m)) == (["Ann loves tea"], [["r1"]])
+    m.undo(undone["trace_id"])
+    assert (current(m), labels(m)) == (["Ann loves green tea 绿茶"], [["r1", "r2"]])
 
 
 def test_the_ids_guard_an_undo(m: Memory) -> None:

@@ -15,7 +15,7 @@ from ..scope import Scope
 from . import schema as s
 from . import tombstones
 from .owners import Numbers, fits, lock_owner, owners_in
-from .rows import change_row
+from .rows import Rows, change_row
 from .schema import AnyRow, chunks
 from .versions import (
     LATEST,
@@ -36,6 +36,10 @@ _SAID = tuple(
 )
 # Events that leave the memory itself as it was.
 _BESIDE = (Event.NONE, Event.EPISODE)
+# By which an add states a memory as it is, or says more of one that is there.
+_STATING = (Event.ADD, Event.NONE)
+_REPEATING = (Event.NONE, Event.UPDATE)
+_UNDO_OF = "undo of "
 
 _AS_VERSION = select(s.version, s.memory.c.uid, s.memory.c.kind).join_from(
     s.version,
@@ -73,7 +77,7 @@ _STATED_BY = (
     .where(
         s.change.c.owner_id == bindparam("owner"),
         s.change.c.memory_no.in_(bindparam("memories", expanding=True)),
-        s.change.c.event.in_((Event.ADD, Event.NONE)),
+        s.change.c.event.in_(bindparam("events", expanding=True)),
         or_(
             exists()
             .where(
@@ -134,7 +138,13 @@ def undo(tx: Connection, scope: Scope, trace_id: str, act: Act, claims_of: Claim
 
 def _undoing(trace_id: str) -> str:
     """The reason that taking back a call leaves in the history."""
-    return f"undo of {trace_id}"
+    return f"{_UNDO_OF}{trace_id}"
+
+
+def _undone_for(reason: str | None) -> str | None:
+    """The call that was taken back for a reason; None where the reason is another."""
+    head = (reason or "").partition(";")[0]
+    return head.removeprefix(_UNDO_OF) if head.startswith(_UNDO_OF) else None
 
 
 def _done_by(tx: Connection, scope: Scope, trace_id: str) -> dict[int, list[AnyRow]]:
@@ -199,7 +209,9 @@ class _Call:
         told = [self._retired(one) for one in undone if one.found is None]
         told += [self._put_back(one.memory_no, one.found) for one in undone if one.found is not None]
         told += [TakenBack(lefts[no].uid, lefts[no].text, Event.NONE, why) for no, why in kept.items()]
-        return told + self._unlabelled(repeated)
+        told += self._beside(repeated)
+        self._relabel()
+        return told
 
     def _version(self, version_no: int) -> AnyRow:
         return self._tx.execute(_VERSION, {"owner": self._owner, "version": version_no}).one()
@@ -207,25 +219,26 @@ class _Call:
     def _stated_since(self, memory_nos: Collection[int]) -> dict[int, str]:
         """Those of some memories that other adds have stated too, which were not taken back; with the reason."""
         found: dict[int, str] = {}
-        for memory_no, traces in self._other_adds(memory_nos).items():
+        for memory_no, traces in self._other_adds(memory_nos, _STATING).items():
             for trace_id in sorted(traces):
                 found[memory_no] = f"the add {trace_id} states it too"
         return found
 
-    def _other_adds(self, memory_nos: Collection[int]) -> dict[int, dict[str, str]]:
+    def _other_adds(
+        self, memory_nos: Collection[int], events: Collection[Event]
+    ) -> dict[int, dict[str, str]]:
         """The adds that stated some memories, this call aside, and what was taken back: trace ids, each with its
         run."""
         found: dict[int, dict[str, str]] = defaultdict(dict)
         for some in chunks(sorted(memory_nos)):
-            values = {"owner": self._owner, "memories": some, "trace": self._trace_id}
-            taken_back = {
-                (row.memory_no, row.reason.partition(";")[0])
-                for row in self._tx.execute(_BY_OTHERS, values)
-                if row.reason is not None
-            }
-            for row in self._tx.execute(_STATED_BY, {"owner": self._owner, "memories": some}):
-                undone = (row.memory_no, _undoing(row.trace_id)) in taken_back
-                if row.trace_id != self._trace_id and not undone:
+            values = {"owner": self._owner, "memories": some}
+            taken_back: set[tuple[int, str | None]] = set()
+            # Latest first: so what took something back is known to be taken back itself.
+            for row in self._tx.execute(_BY_OTHERS, {**values, "trace": self._trace_id}):
+                if (row.memory_no, row.trace_id) not in taken_back:
+                    taken_back.add((row.memory_no, _undone_for(row.reason)))
+            for row in self._tx.execute(_STATED_BY, {**values, "events": list(events)}):
+                if row.trace_id != self._trace_id and (row.memory_no, row.trace_id) not in taken_back:
                     found[row.memory_no][row.trace_id] = row.run_id
         return found
 
@@ -275,27 +288,49 @@ class _Call:
             tombstones.retell(tx, owner_id, [memory_no])
         return TakenBack(like.uid, like.text, Event.RESTORE)
 
-    def _unlabelled(self, repeated: Sequence[int]) -> list[TakenBack]:
-        """Memories that the call only stated again: they lose its run's label, where no other add of it states
-        them."""
-        if not repeated:
-            return []
-        e = s.episode.c
-        query = select(e.run_id).where(e.owner_id == self._owner, e.trace_id == self._trace_id)
-        run = self._tx.execute(query).scalar()
-        others, told = self._other_adds(repeated), []
-        for memory_no in repeated:
+    def _beside(self, memory_nos: Sequence[int]) -> list[TakenBack]:
+        """Of memories that the call only stated again, nothing but labels can be taken back."""
+        told = []
+        for memory_no in memory_nos:
             row = self._tx.execute(OPEN, {"owner": self._owner, "memory": memory_no}).first()
-            if row is None:
-                continue
-            if run is not None and run not in others[memory_no].values():
-                label = s.memory_run.c
-                mine = and_(label.owner_id == self._owner, label.memory_no == memory_no, label.run_id == run)
-                self._tx.execute(delete(s.memory_run).where(mine))
-            change = change_row(self._owner, self._numbers, Event.NONE, self._act, memory_no)
-            self._tx.execute(insert(s.change), change)
-            told.append(TakenBack(row.uid, row.text, Event.NONE, "it was there before"))
+            if row is not None:
+                change = change_row(self._owner, self._numbers, Event.NONE, self._act, memory_no)
+                self._tx.execute(insert(s.change), change)
+                told.append(TakenBack(row.uid, row.text, Event.NONE, "it was there before"))
         return told
+
+    def _relabel(self) -> None:
+        """The memories that the add repeated or refined which is taken back, or whose undo is, have its run's label
+        where an add of that run states them."""
+        add, e, c = self._first_call(), s.episode.c, s.change.c
+        query = select(e.run_id).where(e.owner_id == self._owner, e.trace_id == add)
+        run = self._tx.execute(query).scalar()
+        if run is None:
+            return
+        query = select(c.memory_no, c.event).where(c.owner_id == self._owner, c.trace_id == add)
+        did = self._tx.execute(query).all()
+        memory_nos = {row.memory_no for row in did if row.event in _REPEATING}
+        memory_nos -= {row.memory_no for row in did if row.event == Event.ADD}
+        others = self._other_adds(memory_nos, (*_STATING, Event.UPDATE))
+        rows = Rows()
+        for memory_no in sorted(memory_nos):
+            label = {"owner_id": self._owner, "memory_no": memory_no, "run_id": run}
+            if run in others[memory_no].values():
+                rows.memory_run.append(label)
+            else:
+                mine = (s.memory_run.c[name] == value for name, value in label.items())
+                self._tx.execute(delete(s.memory_run).where(*mine))
+        rows.write(self._tx)
+
+    def _first_call(self) -> str:
+        """The call that is taken back, or, where that is an undo, the one that it took back, and so on."""
+        chain, c = [self._trace_id], s.change.c
+        while True:
+            query = select(c.reason).where(c.owner_id == self._owner, c.trace_id == chain[-1]).limit(1)
+            undone = _undone_for(self._tx.execute(query).scalar())
+            if undone is None or undone in chain:
+                return chain[-1]
+            chain.append(undone)
 
 
 def _summed(changes: Sequence[AnyRow]) -> tuple[list[_Done], list[int]]:
