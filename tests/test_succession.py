@@ -76,6 +76,71 @@ def test_what_is_corrected_in_the_past_stays_in_the_past(m: Memory) -> None:
     assert then(m, "2022-06-01") == ["works at Acne Ltd"]
 
 
+def chain(m: Memory, *facts: tuple[str, str]) -> list[str]:
+    """Facts, each in the place of the one before, from the day on which it was said."""
+    ids: list[str] = []
+    for text, day in facts:
+        ids.append(given(m, text, said=day, **({"supersedes": ids[-1]} if ids else {}))["id"])
+    return ids
+
+
+LIFE = (("家：罗马", "2020"), ("家：奥斯陆", "2021"), ("家：利马 🏠", "2022"))
+
+
+def test_who_corrects_in_the_words_of_today_ends_no_present(m: Memory) -> None:
+    rome, _, lima = chain(m, *LIFE)
+    given(m, "家：利马 🏠", said="2023", corrects=rome)
+    assert [item["memory"] for item in m.get_all(**ANN)["results"]] == ["家：利马 🏠"]
+    item = m.get(lima)
+    assert item is not None
+    assert (item["valid_to"], item["superseded_by"]) == (None, None)
+
+
+@pytest.mark.parametrize("since", ["2021-06", "2022-06"])
+def test_a_correction_that_begins_when_that_was_over_takes_the_place_of_the_next(
+    m: Memory, since: str
+) -> None:
+    before, wrong, _, _ = chain(m, ("家：都灵", "2019"), *LIFE)
+    right = given(m, "家：维堡", said="2023", valid_from=since, corrects=wrong)["id"]
+    item = m.get(right)
+    assert item is not None
+    assert item["valid_to"] is None or item["valid_to"] > item["valid_from"]
+    days = ("2020-06", "2021-05", since, "2023-06")
+    assert [then(m, day) for day in days[:2]] == [["家：都灵"], ["家：奥斯陆"]]
+    assert [len(then(m, day)) for day in days] == [1, 1, 1, 1]
+    assert m.get(before)["superseded_by"] != right  # type: ignore[index]
+
+
+def test_what_was_over_before_it_is_corrected_keeps_its_own_time(m: Memory) -> None:
+    wrong = given(m, "W 错", said="2020", valid_from="2020", valid_to="2021-12-31")["id"]
+    later = given(m, "R 对", said="2022", valid_from="2023", corrects=wrong)["id"]
+    item = m.get(later)
+    assert item is not None
+    assert (item["valid_from"][:4], item["valid_to"]) == ("2023", None)
+    told = given(m, "until 2011", said="2027", valid_to="2011", corrects=later)["id"]
+    item = m.get(told)
+    assert item is not None
+    assert (item["valid_from"], item["valid_to"]) == (None, "2012-01-01T00:00:00+00:00")
+
+
+def test_what_is_said_again_in_place_of_a_plan_goes_on(m: Memory) -> None:
+    rome = given(m, "家：罗马", said="2020")["id"]
+    plan = given(m, "家：奥斯陆", said="2021", valid_from="2030", supersedes=rome)["id"]
+    again = m.add(facts=[{"text": "家：罗马", "corrects": plan}], timestamp="2022", **ANN)
+    assert again["results"] == [{"id": rome, "memory": "家：罗马", "event": "NONE", "corrects": [plan]}]
+    assert then(m, "2031") == ["家：罗马"]
+    assert m.check(full=True)["sound"]
+    m.undo(again["trace_id"])
+    assert [then(m, day) for day in ("2029", "2031")] == [["家：罗马"], ["家：奥斯陆"]]
+
+
+def test_no_chain_comes_back_to_where_it_was(m: Memory) -> None:
+    first, second = chain(m, ("Y", "2020"), ("Z", "2022"))
+    facts = [{"text": "X", "supersedes": second}, {"text": "X", "supersedes": first, "valid_from": "2021"}]
+    m.add(facts=facts, timestamp="2023", **ANN)
+    assert [item["memory"] for item in m.get_all(**ANN)["results"]] == ["X"]
+
+
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 0, 2), (0, 2, 1)])
 def test_talks_that_come_in_any_order_tell_the_same_life(m: Memory, order: tuple[int, ...]) -> None:
     said = [

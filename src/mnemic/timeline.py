@@ -86,18 +86,30 @@ def inserted(old: Statement, new: Statement, new_id: int) -> Statement:
 
 
 def corrected(wrong: Statement, right: Statement, begins_told: bool) -> Statement:
-    """What is right, in the place of what was wrong: since then, if nobody told since when, and until that ended."""
-    if not begins_told and wrong.begin.at < right.begin.at:
+    """What is right, in the place of what was wrong: since then, if nobody told since when (and it was not over by
+    then), and until that ended, if it begins before."""
+    was_over = right.end is not None and right.end.at <= wrong.begin.at
+    if not begins_told and not was_over and wrong.begin.at < right.begin.at:
         right = replace(right, begin=wrong.begin)
-    if wrong.end is not None and right.end is None:
+    if wrong.end is not None and right.end is None and right.begin.at < wrong.end.at:
         right = right.ended(wrong.end, wrong.heir)
     return right
 
 
+def kept_on(before: Statement, wrong: Statement) -> Statement:
+    """What had given way to a statement that was wrong, and is itself what is right: until that would have ended."""
+    return replace(before, end=wrong.end, heir=wrong.heir)
+
+
 def relinked(before: Statement, wrong: Statement, right: Statement, right_id: int) -> Statement:
-    """What had given way to a statement that was wrong, as it gives way to the right one: where that begins."""
-    at = right.begin if before.end is None or before.end.at == wrong.begin.at else before.end
-    return before.ended(at if at.at > before.begin.at else before.begin, right_id)
+    """What had given way to a statement that was wrong, as it gives way to the right one, where that begins; or to the
+    next one, where that begins before."""
+    at, heir = right.begin, right_id
+    if wrong.end is not None and wrong.heir is not None and wrong.end.at <= at.at:
+        at, heir = wrong.end, wrong.heir
+    if before.end is not None and before.end.at != wrong.begin.at:
+        at = before.end
+    return before.ended(at if at.at > before.begin.at else before.begin, heir)
 
 
 def over(statement: Statement, said_at: Instant, told: Edge | None) -> Edge:

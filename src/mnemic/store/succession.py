@@ -10,12 +10,12 @@ from sqlalchemy import Connection, bindparam, select
 
 from .. import timeline
 from ..clock import Instant
-from ..records import Act, Claim, Validity
+from ..records import Act, Claim, Event, Validity
 from ..timeline import Edge, Statement
 from . import schema as s
 from .owners import Numbers
 from .schema import AnyRow
-from .versions import OPEN, WITH_MEMORY, end_version
+from .versions import LATEST, OPEN, WITH_MEMORY, claim_key, end_version, key_of, replace_version
 
 # Whether a statement that makes the first claims ends one that made the second.
 Closes = Callable[[Sequence[Claim], Sequence[Claim]], bool]
@@ -144,19 +144,44 @@ def as_corrected(validity: Validity, said_at: Instant, wrong: AnyRow) -> Validit
     return validity
 
 
+def in_force(tx: Connection, numbers: Numbers, row: AnyRow, at: Instant) -> AnyRow | None:
+    """The memory in the place of one that gave way before an instant: the one of its chain that does so later, or not
+    at all; None where that is not believed."""
+    found: AnyRow | None = row
+    seen: set[int] = set()
+    while found is not None and found.successor_no not in (None, *seen) and found.valid_to <= at:
+        seen.add(found.successor_no)
+        found = _open(tx, numbers, found.successor_no)
+    return found
+
+
 def put_right(tx: Connection, numbers: Numbers, wrong: AnyRow, right_no: int, act: Act) -> None:
     """Let a memory stand where one stood that was wrong (and is retired): what had given way to that one gives way
     to it, and it gives way to what that one had given way to."""
     right = _open(tx, numbers, right_no)
     if right is None:
         return
-    if wrong.successor_no not in (None, right_no):
+    if right.successor_no == wrong.memory_no:
+        _put_on(tx, numbers, right, timeline.kept_on(statement(right), statement(wrong)), act)
+    elif wrong.successor_no not in (None, right_no):
         _put(tx, numbers, right, timeline.corrected(statement(wrong), statement(right), True), act)
+        _file_later(tx, numbers, wrong, right, act)
     before = tx.execute(_BEFORE, {"owner": numbers.state.id, "successor": wrong.memory_no}).all()
     for row in before:
         if row.memory_no != right_no:
             now = timeline.relinked(statement(row), statement(wrong), statement(right), right_no)
             _put(tx, numbers, row, now, act)
+
+
+def _file_later(tx: Connection, numbers: Numbers, wrong: AnyRow, right: AnyRow, act: Act) -> None:
+    """Let what is right, where it begins only after what was wrong had given way, meet what holds by then."""
+    following = in_force(tx, numbers, wrong, statement(right).begin.at)
+    if following is None or following.memory_no in (wrong.memory_no, right.memory_no):
+        return
+    if following.observed_at > right.observed_at:
+        part(tx, numbers, right.memory_no, following.memory_no, act)
+    else:
+        replace_by(tx, numbers, following, right.memory_no, statement(right), act)
 
 
 def _open(tx: Connection, numbers: Numbers, memory_no: int) -> AnyRow | None:
@@ -167,8 +192,38 @@ def _put(tx: Connection, numbers: Numbers, row: AnyRow, now: Statement, act: Act
     """Give a memory the end that it has by now, and tell whether that is another than before."""
     if now.end is None or now == statement(row):
         return False
+    if (
+        now.heir is not None
+        and now.heir != row.successor_no
+        and _leads_to(tx, numbers, now.heir, row.memory_no)
+    ):
+        return False  # It comes later in the chain already, of which the beginning must not be its end.
     end_version(tx, numbers, row, now.end.at, now.end.precision, now.heir, act)
     return True
+
+
+def _put_on(tx: Connection, numbers: Numbers, row: AnyRow, now: Statement, act: Act) -> None:
+    """Give a memory that had given way the end that it has by now, or none."""
+    if now.end is not None:
+        _put(tx, numbers, row, now, act)
+        return
+    owner_id, key = numbers.state.id, key_of(row.text, row.event_date, row.memory_no, None)
+    claim_key(tx, owner_id, row.memory_no, row.kind, key, act.at)
+    fields = {"valid_to": None, "valid_to_precision": None, "successor_no": None}
+    replace_version(tx, numbers, row, fields, None, Event.UPDATE, act)
+
+
+def _leads_to(tx: Connection, numbers: Numbers, first_no: int, memory_no: int) -> bool:
+    """Whether a chain leads from one memory to another, by what was last believed of each."""
+    seen: set[int] = set()
+    found: int | None = first_no
+    while found is not None and found not in seen:
+        if found == memory_no:
+            return True
+        seen.add(found)
+        row = tx.execute(LATEST, {"owner": numbers.state.id, "memory": found}).first()
+        found = None if row is None else row.successor_no
+    return False
 
 
 def _claimed(tx: Connection, owner_id: int, attributes: Collection[str]) -> list[_Claimed]:
