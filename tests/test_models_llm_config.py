@@ -85,6 +85,7 @@ def test_mappings_of_both_kinds(given: dict[str, Any], made: LLMConfig) -> None:
         ({"provider": "openai", "model": "m", "temperature": "hot"}, r"llm\.temperature is 'hot'"),
         ({"provider": "openai", "model": "m", "max_concurrency": 0}, r"llm\.max_concurrency"),
         ({"provider": "openai", "model": "m", "timeout": 0}, r"llm\.timeout"),
+        ({"provider": "openai", "model": "m", "timeout": 10**400}, r"llm\.timeout"),
         ({"provider": "openai", "model": "m", "body": 3}, r"llm\.body"),
         ({"provider": "openai", "model": "m", "api_version": "v"}, r"llm\.api_version does not apply"),
         (

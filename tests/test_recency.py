@@ -94,6 +94,8 @@ def test_what_is_left_lies_between_the_weight_and_all_and_falls_with_age(
         ({"half_life_days": {"fact": 0}}, "above 0"),
         ({"half_life_days": {"fact": float("nan")}}, "above 0"),
         ({"half_life_days": {"fact": True}}, "above 0"),
+        ({"half_life_days": {"fact": 10**400}}, "above 0"),
+        ({"half_life_days": {"fact": 1}, "weight": 10**400}, "weight"),
         ({**HALVES, "weight": 2}, "0 to 1"),
         ({**HALVES, "pinned": ""}, "pinned"),
         ({**HALVES, "wieght": 1}, "weight"),

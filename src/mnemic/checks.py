@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import math
 import re
+import sys
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 from .errors import ValidationError
 
@@ -153,6 +154,11 @@ def check_threshold(value: Any) -> float | None:
     if not 0 <= value <= 1:
         raise ValidationError(f"Invalid threshold: {value}. Must be between 0 and 1 (inclusive).")
     return float(value)
+
+
+def is_number(value: object) -> TypeGuard[int | float]:
+    """Whether it is a number that a float can hold: neither True nor infinite, nor an integer beyond."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
 
 
 def check_flag(value: Any, field: str) -> bool:

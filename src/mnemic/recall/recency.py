@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..checks import shown
+from ..checks import is_number, shown
 from ..clock import Instant
 from ..errors import ConfigError, nearest
 from ..records import Kind
@@ -53,10 +53,10 @@ def read_recency(value: Any) -> Recency | None:
                 f"recency.half_life_days names the kind {shown(kind)}{nearest(str(kind), _KINDS)};"
                 f" known are {', '.join(_KINDS)}."
             )
-        if not _is_number(days) or days <= 0:
+        if not is_number(days) or days <= 0:
             raise ConfigError(f"recency.half_life_days.{kind} must be a number above 0, not {shown(days)}.")
     weight, pinned = value.get("weight", 0.5), value.get("pinned", "pinned")
-    if not _is_number(weight) or not 0 <= weight <= 1:
+    if not is_number(weight) or not 0 <= weight <= 1:
         raise ConfigError(f"recency.weight must be a number from 0 to 1, not {shown(weight)}.")
     if not isinstance(pinned, str) or not pinned:
         raise ConfigError(f"recency.pinned must be the name of a metadata key, not {shown(pinned)}.")
@@ -77,7 +77,3 @@ def fading(snapshot: Snapshot, recency: Recency, now: Instant) -> Floats:
     pins = snapshot.metadata_key(recency.pinned)
     pinned = np.array([value is True for value in pins.values] + [False])
     return np.where(pinned[pins.codes], 1.0, left)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from mnemic.checks import is_number
 from mnemic.errors import ConfigError, nearest
 from mnemic.models.providers import EMBEDDERS
 from mnemic.models.translate import (
@@ -142,9 +142,7 @@ def _is_int(value: object, least: int) -> bool:
 
 
 def _is_seconds(value: object) -> bool:
-    return (
-        isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value > 0
-    )
+    return is_number(value) and value > 0
 
 
 def _wrong(key: str, value: object, accepted: str, known: tuple[str, ...] = ()) -> ConfigError:

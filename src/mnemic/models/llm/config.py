@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from mnemic.checks import shown
+from mnemic.checks import is_number, shown
 from mnemic.errors import ConfigError, nearest
 from mnemic.models.llm import CONCURRENCY
 from mnemic.models.providers import LLMS, Adapter
@@ -95,9 +94,9 @@ class LLMConfig:
                 raise _wrong(name, value, f"a whole number of at least {least}")
         for name, highest in (("temperature", 2.0), ("top_p", 1.0)):
             value = getattr(self, name)
-            if value is not None and not (_is_number(value) and 0 <= value <= highest):
+            if value is not None and not (is_number(value) and 0 <= value <= highest):
                 raise _wrong(name, value, f"a number from 0 to {highest:g}, or None")
-        if not _is_number(self.timeout) or self.timeout <= 0:
+        if not is_number(self.timeout) or self.timeout <= 0:
             raise _wrong("timeout", self.timeout, "a number of seconds above 0")
         if not isinstance(self.vision, bool):
             raise _wrong("vision", self.vision, "true or false")
@@ -207,10 +206,6 @@ def _from_text(key: str, value: Any) -> Any:
 
 def _is_int(value: object, least: int) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= least
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def _wrong(key: str, value: object, accepted: str, known: Mapping[str, object] | None = None) -> ConfigError:
