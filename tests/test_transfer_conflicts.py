@@ -148,6 +148,21 @@ def test_a_memory_that_others_were_superseded_by_can_be_overwritten(m: Memory, t
     assert closed["superseded_by"] == new["id"]
 
 
+@pytest.mark.parametrize("taken_back", ["delete", "undo"])
+def test_what_is_overwritten_lends_the_words_that_were_buried_with_it(m: Memory, taken_back: str) -> None:
+    added = m.add("I like green tea 绿茶 🍵.", **ANN)
+    data = exported(m, **ANN)
+    m.add("I like green tea 绿茶 🍵.", **ANN, run_id="r2")
+    if taken_back == "delete":
+        m.delete(added["results"][0]["id"])
+    else:
+        for entry in m.log(**ANN, event="EPISODE")["results"]:
+            m.undo(entry["trace_id"])
+    m.import_from(io.BytesIO(data), on_conflict="overwrite")
+    faults = [fault["kind"] for fault in m.check(full=True)["faults"]]
+    assert "wrong_terms" not in faults
+
+
 @pytest.mark.parametrize("on_conflict", ["fail", "skip", "overwrite"])
 def test_another_tenants_ids_are_neither_touched_nor_described(
     make_memory: MakeMemory, store: str, on_conflict: str

@@ -249,6 +249,7 @@ class Placer:
             self._tx.execute(_SUCCEED, links)
         if self._unsettled:
             self._settle_terms(sorted(self._unsettled), terms_of)
+            tombstones.retell_messages(self._tx, self._owner_id, sorted(self._unsettled))
         tombstones.retell(self._tx, self._owner_id, self._retired)
         if self._there.replaced or self._unsettled:
             # By this event indexes know that rows which they hold are gone.

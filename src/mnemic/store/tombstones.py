@@ -35,7 +35,17 @@ PACK = (
     )
     .values(data=bindparam("terms"))
 )
-# The messages with terms of their own that state some memories.
+# Messages with terms of their own: some of them, and those that state some memories.
+_OWN_TERMS = and_(
+    s.message_terms.c.owner_id == s.message.c.owner_id, s.message_terms.c.message_no == s.message.c.no
+)
+_AMONG = (
+    select(s.message.c.no, s.message.c.content)
+    .join_from(s.message, s.message_terms, _OWN_TERMS)
+    .where(
+        s.message.c.owner_id == bindparam("owner"), s.message.c.no.in_(bindparam("messages", expanding=True))
+    )
+)
 _TOLD = (
     select(s.message.c.no, s.message.c.content)
     .distinct()
@@ -44,13 +54,7 @@ _TOLD = (
         s.message,
         and_(s.message.c.owner_id == s.support.c.owner_id, s.message.c.no == s.support.c.message_no),
     )
-    .join(
-        s.message_terms,
-        and_(
-            s.message_terms.c.owner_id == s.message.c.owner_id,
-            s.message_terms.c.message_no == s.message.c.no,
-        ),
-    )
+    .join(s.message_terms, _OWN_TERMS)
     .where(
         s.support.c.owner_id == bindparam("owner"),
         s.support.c.memory_no.in_(bindparam("memories", expanding=True)),
@@ -148,6 +152,18 @@ def retell(tx: Connection, owner_id: int, memory_nos: Sequence[int]) -> None:
     for some in chunks(memory_nos):
         rows = tx.execute(_TOLD, {"owner": owner_id, "memories": some})
         told.update((row.no, row.content) for row in rows)
+    _pack(tx, owner_id, told)
+
+
+def retell_messages(tx: Connection, owner_id: int, message_nos: Sequence[int]) -> None:
+    """The same for some messages, after what they state became another."""
+    for some in chunks(message_nos):
+        rows = tx.execute(_AMONG, {"owner": owner_id, "messages": some})
+        _pack(tx, owner_id, {row.no: row.content for row in rows})
+
+
+def _pack(tx: Connection, owner_id: int, told: Mapping[int, str]) -> None:
+    """Pack the terms of messages anew, given their contents."""
     spans = buried_spans(tx, owner_id, sorted(told))
     packed = [
         {"owner": owner_id, "message": no, "terms": packed_terms(masked(content, spans.get(no, ())))}
