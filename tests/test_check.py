@@ -417,7 +417,7 @@ NAMED: dict[str, tuple[str | tuple[str, ...], set[str], str]] = {
         "it names a memory that is not there",
     ),
     "a change that goes back in time": (
-        f"UPDATE change SET at = 5 WHERE owner_id = {{me}} AND seq = {LAST}",
+        "UPDATE change SET at = 5 WHERE owner_id = {me} AND memory_no = {nuts} AND closed_no IS NOT NULL",
         {"broken_changes"},
         "it is older than the one before",
     ),

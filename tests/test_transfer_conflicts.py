@@ -159,8 +159,16 @@ def test_what_is_overwritten_lends_the_words_that_were_buried_with_it(m: Memory,
         for entry in m.log(**ANN, event="EPISODE")["results"]:
             m.undo(entry["trace_id"])
     m.import_from(io.BytesIO(data), on_conflict="overwrite")
-    faults = [fault["kind"] for fault in m.check(full=True)["faults"]]
-    assert "wrong_terms" not in faults
+    check = m.check(full=True)
+    assert check["sound"], check["faults"]
+
+
+def test_what_is_older_than_what_is_here_is_no_damage(m: Memory, other: Memory) -> None:
+    data = exported(other)
+    m.add("newer 新", **ANN, infer=False)
+    m.import_from(io.BytesIO(data))
+    check = m.check(full=True)
+    assert check["sound"], check["faults"]
 
 
 @pytest.mark.parametrize("on_conflict", ["fail", "skip", "overwrite"])

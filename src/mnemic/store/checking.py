@@ -145,15 +145,20 @@ def highest_number(tx: Connection, owner_id: int) -> int:
 
 
 def _changes(tx: Connection, found: _Found) -> None:
-    """The order of the changes; notes which versions they opened and closed."""
+    """The order of each memory's changes; notes which versions they opened and closed.
+
+    An import brings older changes after newer ones of other memories.
+    """
     c = s.change.c
-    query = select(c.seq, c.at, c.opened_no, c.closed_no).where(c.owner_id == found.state.id).order_by(c.seq)
-    last: Instant | None = None
-    for seq, at, opened, closed in _streamed(tx, query):
+    columns = (c.seq, c.at, c.memory_no, c.opened_no, c.closed_no)
+    query = select(*columns).where(c.owner_id == found.state.id).order_by(c.seq)
+    last: dict[int, Instant] = {}
+    for seq, at, memory_no, opened, closed in _streamed(tx, query):
         found.count("changes")
-        if last is not None and at < last:
-            _fault_of_change(found, seq, "is older than the one before")
-        last = at
+        if memory_no is not None:
+            if at < last.get(memory_no, at):
+                _fault_of_change(found, seq, "is older than the one before of its memory")
+            last[memory_no] = at
         for number, by, what in ((opened, found.opened, "opens"), (closed, found.closed, "closes")):
             if number in by:
                 _fault_of_change(found, seq, f"{what} a version once more")
