@@ -85,6 +85,17 @@ def test_the_classic_editor_adds_updates_deletes_and_keeps(m: Memory, server: Sc
     assert m.check()["sound"]
 
 
+def test_what_the_classic_editor_only_looks_at_it_does_not_state(m: Memory, server: ScriptedServer) -> None:
+    kept(m, "Keeps bees 住", run_id="r1")
+    [made] = m.log(user_id="u1", event="ADD")["results"]
+    reconciling(server, ["Bees 住"], ("Keeps bees 住", "Keeps bees 住", "NONE"))
+    m.add("bees 住", user_id="u1", run_id="r2", editing="reconcile")
+    [looked, *_] = m.log(user_id="u1", event="NONE")["results"]
+    assert looked["reason"] == "it was looked at, and stays as it is"
+    m.undo(made["trace_id"])
+    assert texts(m) == []
+
+
 def test_the_classic_editor_is_believed_once_per_memory(m: Memory, server: ScriptedServer) -> None:
     kept(m, "Lives in Oslo 住")
     reconciling(

@@ -173,6 +173,13 @@ def test_what_was_refined_in_a_run_is_not_of_the_run_any_more(make_memory: MakeM
     assert (current(m), labels(m)) == (["Ann loves green tea 绿茶"], [["r1", "r2"]])
 
 
+def test_what_others_state_without_a_message_stays(m: Memory) -> None:
+    first = m.add("talk 一", facts=["tea 茶"], **ANN)
+    m.add("talk 二", facts=["tea 茶"], **ANN)
+    assert [one["event"] for one in m.undo(first["trace_id"])["results"]] == ["NONE"]
+    assert current(m) == ["tea 茶"]
+
+
 def test_the_ids_guard_an_undo(m: Memory) -> None:
     added = m.add("bob lives 住", user_id="bob", run_id="r1", infer=False)
     for ids in ({"user_id": "ann"}, {"run_id": "r2"}, {"user_id": "bob", "app_id": "x"}):

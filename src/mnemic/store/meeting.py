@@ -42,6 +42,8 @@ _MOVED = select(s.change.c.memory_no, s.change.c.seq, s.change.c.event).where(
 _MET = WITH_MEMORY.where(s.memory.c.uid.in_(bindparam("uids", expanding=True)))
 # Why a change may not fit what came while it was decided.
 UNRECONCILED = "unreconciled: other memories changed while this was decided"
+# Why a memory has the label of a run that does not state it.
+LOOKED_AT = "it was looked at, and stays as it is"
 _RETIRING = {
     How.FORGETS: "the user wants it forgotten",
     How.CONTRADICTS: "it is contradicted by what was said",
@@ -231,7 +233,8 @@ def _keep(tx: Connection, numbers: Numbers, row: AnyRow, run_id: str, act: Act) 
     owner_id = numbers.state.id
     rows = Rows()
     rows.memory_run.append({"owner_id": owner_id, "memory_no": row.memory_no, "run_id": run_id})
-    rows.change.append(change_row(owner_id, numbers, Event.NONE, act, row.memory_no))
+    told = replace(act, reason=_because(act, LOOKED_AT))
+    rows.change.append(change_row(owner_id, numbers, Event.NONE, told, row.memory_no))
     rows.write(tx)
 
 

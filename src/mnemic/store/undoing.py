@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
-from sqlalchemy import Connection, and_, bindparam, delete, exists, insert, or_, select
+from sqlalchemy import Connection, and_, bindparam, delete, exists, func, insert, or_, select
 
 from ..clock import iso
 from ..errors import ChangedSinceError, NotFoundError, ValidationError
@@ -14,6 +14,7 @@ from ..records import RELOADING, Act, Claim, Event, Kind, TakenBack
 from ..scope import Scope
 from . import schema as s
 from . import tombstones
+from .meeting import LOOKED_AT
 from .owners import Numbers, fits, lock_owner, owners_in
 from .rows import Rows, change_row
 from .schema import AnyRow, chunks
@@ -65,8 +66,6 @@ _BY_OTHERS = (
     .order_by(s.change.c.seq.desc())
 )
 # The adds that stated some memories, with their runs; what a model only looked at was not stated.
-_own_message = s.message.alias("own_message")
-_any_message = s.message.alias("any_message")
 _STATED_BY = (
     select(s.change.c.memory_no, s.change.c.trace_id, s.episode.c.run_id)
     .join_from(
@@ -78,23 +77,7 @@ _STATED_BY = (
         s.change.c.owner_id == bindparam("owner"),
         s.change.c.memory_no.in_(bindparam("memories", expanding=True)),
         s.change.c.event.in_(bindparam("events", expanding=True)),
-        or_(
-            exists()
-            .where(
-                s.support.c.owner_id == s.change.c.owner_id,
-                s.support.c.memory_no == s.change.c.memory_no,
-                _own_message.c.owner_id == s.support.c.owner_id,
-                _own_message.c.no == s.support.c.message_no,
-                _own_message.c.episode_no == s.episode.c.no,
-            )
-            .is_(True),
-            exists()
-            .where(
-                _any_message.c.owner_id == s.episode.c.owner_id,
-                _any_message.c.episode_no == s.episode.c.no,
-            )
-            .is_(False),
-        ),
+        func.coalesce(s.change.c.reason, "").startswith(LOOKED_AT).is_(False),
     )
 )
 
