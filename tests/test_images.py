@@ -15,14 +15,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.errors import LLMError, LLMRefusedError, MissingDependencyError, ModelTimeoutError
+from mnemic.errors import (
+    LLMError,
+    LLMRefusedError,
+    MissingDependencyError,
+    ModelTimeoutError,
+    ValidationError,
+)
 from mnemic.ingest import images
 from mnemic.ingest.given import Common
 from mnemic.ingest.image_parts import ImagePart, image_part
 from mnemic.ingest.images import Described, described, has_images
 from mnemic.ingest.messages import Heard, read_messages
 from mnemic.ingest.statements import extract
-from mnemic.models.fakes import FaultyLLM, LLMFault, ScriptedLLM, ScriptedServer, ServerFaults
+from mnemic.models.fakes import FaultyLLM, HashEmbedder, LLMFault, ScriptedLLM, ScriptedServer, ServerFaults
 from mnemic.models.fetch import Guard
 from mnemic.models.llm import ChatMessage, open_llm
 
@@ -251,7 +257,7 @@ def test_what_an_image_says_is_not_what_its_user_says() -> None:
     llm = ScriptedLLM(["A sign on a door: I live in Oslo. 我住在上海。", "A dog."])
     found = describe(llm, user(text("I keep bees."), shown(), text("I play chess.")), user(shown()))
     common = Common(metadata=None, expires=(None, None), timestamp=None, tz=UTC)
-    extracted = extract(found.heard, common)
+    extracted = extract(found.heard, common, 0)
     assert [one.content.text for one in extracted.proposals] == ["I keep bees.", "I play chess."]
     assert [(one.text, one.reason) for one in extracted.rejected] == [
         ("[image: A sign on a door: I live in Oslo. 我住在上海。]", "image"),
@@ -268,6 +274,19 @@ def test_over_http(pictures: Pictures) -> None:
     assert pictures.asked == ["/jpeg?token=1"]
     assert sent[0] == {"type": "text", "text": 'user: "Look:"'}
     assert sent[1]["image_url"]["url"] == data_url(JPEG, "image/jpeg")
+
+
+def test_a_memory_keeps_what_an_image_shows_and_refuses_before_it_looks(memory_with: Any) -> None:
+    sees = ScriptedLLM(["A dog in the snow."])
+    m = memory_with(HashEmbedder(), vision_llm=sees)
+    look = user(text("Look:"), shown())
+    for wish in ({"prompt": "be brief"}, {"editing": "append"}):
+        with pytest.raises(ValidationError, match="asks none"):
+            m.add([look], user_id="u", **wish)
+    assert sees.requests == []
+    added = m.add([look], user_id="u", infer=False)
+    assert [item["memory"] for item in added["results"]] == ["Look:\n[image: A dog in the snow.]"]
+    assert added["usage"]["stages"]["vision"]["calls"] == 1
 
 
 # --- what fails ----------------------------------------------------------------------------------------------

@@ -108,3 +108,16 @@ def test_the_trash_of_today_is_not_what_was_known_then(make_memory: MakeMemory) 
         make_memory().get_all(user_id="ann", known_at="2024-01-01", show_deleted=True)
     with pytest.raises(ValidationError, match="known_at"):
         make_memory().search("x", user_id="ann", known_at="yesterday-ish")
+
+
+def test_a_purge_reaches_back(m: Memory, set_clock: SetClock) -> None:
+    set_clock("2024-01-01")
+    gone = m.add("a secret 秘密", user_id="ann", infer=False)["results"][0]["id"]
+    m.add("tea 茶", user_id="ann", infer=False)
+    set_clock("2024-02-01")
+    assert [len(part) for part in known(m, known_at="2024-01-15")] == [2, 2]
+    m.purge(gone)
+    assert [{text for _, text in part} for part in known(m, known_at="2024-01-15")] == [
+        {"tea 茶"},
+        {"tea 茶"},
+    ]

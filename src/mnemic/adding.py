@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -69,6 +70,26 @@ class Request:
         return self.act.at if self.told_at is None else self.told_at
 
 
+def refuse_wishes_without_model(parts: Parts, request: Request) -> None:
+    """Raise `ValidationError` where a call wishes what only a model does, and asks none."""
+    if asks_model(parts, request):
+        return
+    for name, given in (
+        ("editing", request.editing),
+        ("prompt", request.prompt),
+        ("memory_type", request.procedural),
+    ):
+        if given:
+            raise ValidationError(
+                f"{name} is for a model, and this call asks none: it needs an llm, messages, and infer=True."
+            )
+
+
+def asks_model(parts: Parts, request: Request) -> bool:
+    """Whether a model says what is to be kept."""
+    return parts.llm is not None and request.facts is None and request.infer
+
+
 async def with_images(parts: Parts, request: Request) -> Request:
     """The request with its messages' images in words, where a model sees. Raises as `described`."""
     if parts.vision is None:
@@ -84,27 +105,18 @@ async def with_images(parts: Parts, request: Request) -> Request:
 
 async def add(parts: Parts, request: Request, buried: tuple[Buried, ...]) -> shapes.AddResult:
     """Propose, decide and commit. Raises as `Engine.add`."""
-    if parts.llm is not None and request.facts is None and request.infer:
+    if asks_model(parts, request):
         return await _edited(parts, request, buried)
-    for name, given in (
-        ("editing", request.editing),
-        ("prompt", request.prompt),
-        ("memory_type", request.procedural),
-    ):
-        if given:
-            raise ValidationError(
-                f"{name} is for a model, and this call asks none: it needs an llm, messages, and infer=True."
-            )
     return await _committed(parts, request, await _proposed(request, buried), buried)
 
 
 async def _proposed(request: Request, buried: Sequence[Buried]) -> Proposed:
     """What is to be kept without a model's help."""
     if request.facts is not None:
-        return propose.as_given(request.facts, request.talk, request.common)
+        return propose.as_given(request.facts, request.talk, request.common, request.act.at)
     if not request.infer:
         return propose.without_buried(propose.as_said(request.talk, request.common), request.talk, buried)
-    stated = await off_loop(lambda: propose.as_stated(request.talk, request.common))
+    stated = await off_loop(lambda: propose.as_stated(request.talk, request.common, request.observed_at))
     return propose.without_buried(stated, request.talk, buried)
 
 
@@ -140,7 +152,8 @@ async def _committed(
 
 async def _edited(parts: Parts, request: Request, buried: tuple[Buried, ...]) -> shapes.AddResult:
     """What a model makes of the talk."""
-    # With an LLM only: the rooms it brings in take a while to load.
+    # With an LLM only, and off the loop: the rooms it brings in take a while to load, for which no loop should wait.
+    await off_loop(lambda: import_module("mnemic.editing"))
     from .editing import Committed, Editor, Task
 
     settings = parts.settings
@@ -198,5 +211,4 @@ def answered(
     trace = steps.trace_item(request, told, outcomes, usage)
     if request.traced:
         result["trace"] = trace
-    kept: Mapping[str, Any] = trace
-    return Answered(result, json.dumps(kept, ensure_ascii=False), parts.settings.trace_days)
+    return Answered(result, json.dumps(trace, ensure_ascii=False), parts.settings.trace_days)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Mapping
 from os import PathLike, fspath
 from typing import Any, Self, TypeVar
@@ -16,6 +15,7 @@ from .ingest.messages import Heard
 from .parts import Parts, off_loop
 from .recall import answers
 from .recall.search import Request
+from .recall.time_words import read_time_words
 from .records import Act, Buried, Owner
 from .reembed import fill_in_background
 from .scope import NO_IDS, Ids, Pattern, Scope, joined_ids, read_scope
@@ -57,9 +57,6 @@ class Bound:
         """
         parts = self._parts
         parts.when_unfilled = lambda: parts.in_background(fill_in_background(parts))
-        if parts.llm is not None:
-            # What it brings in takes a while to load, for which no loop should wait.
-            await off_loop(lambda: importlib.import_module("mnemic.editing"))
         unfilled = await off_loop(self._is_unfilled)
         if await parts.space() is not None and unfilled and parts.embedder is not None:
             parts.when_unfilled()
@@ -100,6 +97,7 @@ class Bound:
         limit: int,
         as_of: Any,
         known_at: Any,
+        reference_date: Any,
         states: Mapping[str, bool],
     ) -> T:
         """Check a search's arguments, embed the query, and do `work` with what was asked, in the pool."""
@@ -108,16 +106,30 @@ class Bound:
             checks.check_flag(flag, name)
         scope, tree = self._read_scope(given_filters, ids)
         moment, known = self._instant(as_of, "as_of"), self._instant(known_at, "known_at")
+        at = self._instant(reference_date, "reference_date")
+        if at is None:
+            at = self._parts.clock() if known is None else known
+        time = read_time_words(text, at, self._parts.tz)
 
         async def attempt() -> T:
             space = await self._parts.space()
-            vectors = await self._parts.embed_query(text, space)
+            texts = answers.texts_to_embed(text, time)
+            vectors = await self._parts.embed_queries(texts, space)
 
             def ranked() -> T:
-                asked = answers.asked(text, vectors, space)
+                asked = answers.asked(text, vectors, space, time, at, self._parts.tz)
                 now = self._parts.clock() if known is None else known
                 request = Request(
-                    scope, tree, asked.query, limit, now, as_of=moment, known_at=known, **states
+                    scope,
+                    tree,
+                    asked.query,
+                    limit,
+                    now,
+                    as_of=moment,
+                    known_at=known,
+                    time=asked.time,
+                    recency=self._parts.recency,
+                    **states,
                 )
                 return work(asked, request, None if space is None else space.id)
 

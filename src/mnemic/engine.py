@@ -50,6 +50,7 @@ class Engine(Care, Chronicle, Transfers):
         metadata: Mapping[str, Any] | None = None,
         timestamp: Any = None,
         expiration_date: Any = None,
+        ttl: Any = None,
         infer: bool = True,
         editing: str | None = None,
         prompt: str | None = None,
@@ -64,10 +65,12 @@ class Engine(Care, Chronicle, Transfers):
         change of state ("I moved to Oslo") closes the statement that it ends. With `infer=False` each message
         is kept word for word as a memory instead, system messages aside. facts: statements to
         keep as they are (strings, or dicts with text, valid_from, valid_to, event_date, metadata, categories,
-        expiration_date, source, attributed_to, supersedes, corrects); `source` numbers the messages of this call
+        expiration_date, ttl, source, attributed_to, supersedes, corrects); `source` numbers the messages of this call
         that state it, supersedes and corrects name the memories whose place it takes, or that it puts right.
         metadata: any JSON dict, kept and returned as given. timestamp: when it was said (default: now).
-        expiration_date: the last day it is kept. At least one id says whose it is; run_id is a label.
+        expiration_date: the last day it is kept. ttl: for how long it is kept from now on, whatever the timestamp:
+        a timedelta, seconds, or a text such as "45m", "12h", "30d", "2w"; not together with expiration_date.
+        At least one id says whose it is; run_id is a label.
         idempotency_key: your name for this call; made again with it, by any process within 30 days, it stores
         nothing and returns the first result.
 
@@ -100,7 +103,7 @@ class Engine(Care, Chronicle, Transfers):
             infer=infer,
             **{
                 k: v
-                for k, v in (("editing", editing), ("prompt", prompt), ("type", memory_type))
+                for k, v in (("editing", editing), ("prompt", prompt), ("type", memory_type), ("ttl", ttl))
                 if v is not None
             },
         )
@@ -118,7 +121,7 @@ class Engine(Care, Chronicle, Transfers):
             infer=infer,
             common=given.Common(
                 checks.check_metadata(metadata),
-                given.expiry(expiration_date, tz),
+                given.kept_until(expiration_date, ttl, act.at, tz),
                 told,
                 tz,
                 offset_of(timestamp),
@@ -132,6 +135,7 @@ class Engine(Care, Chronicle, Transfers):
             traced=trace,
             began=began,
         )
+        adding.refuse_wishes_without_model(self._parts, request)
         first: shapes.AddResult | None = await self._replayed(owner, once, act)
         if first is not None:
             return first
@@ -157,6 +161,7 @@ class Engine(Care, Chronicle, Transfers):
         include_superseded: bool = False,
         as_of: Any = None,
         known_at: Any = None,
+        reference_date: Any = None,
     ) -> shapes.SearchResult:
         """Find the memories that a question needs, best first.
 
@@ -164,7 +169,9 @@ class Engine(Care, Chronicle, Transfers):
         columns and metadata. top_k (or limit): how many at most, 20 if not given. threshold: least score,
         0 to 1, applied last. show_expired, include_superseded: also what is past its day, or was replaced.
         as_of: what held at that time. known_at: what the store knew at that time, as a search found it then;
-        with as_of, what it knew then of that time. explain: how each hit came about. rerank needs a reranker;
+        with as_of, what it knew then of that time. Time words of the query itself ("last summer", "before I moved",
+        以前) order the hits by time, and let those in that have ended; reference_date: what "now" means for them
+        (default: the clock; with known_at, that). explain: how each hit came about. rerank needs a reranker;
         without one a notice says so.
 
         Returns `results`, each with `score` in 0..1, absolute (a nonsense query scores below 0.3), falling
@@ -182,7 +189,7 @@ class Engine(Care, Chronicle, Transfers):
             return answers.search_result(found, asked, least, explained=explain, rerank=rerank)
 
         count = checks.check_page(top_k, limit)
-        return await self._ask(work, query, ids, filters, count, as_of, known_at, states)
+        return await self._ask(work, query, ids, filters, count, as_of, known_at, reference_date, states)
 
     async def why(
         self,
@@ -201,6 +208,7 @@ class Engine(Care, Chronicle, Transfers):
         include_superseded: bool = False,
         as_of: Any = None,
         known_at: Any = None,
+        reference_date: Any = None,
     ) -> shapes.WhyResult:
         """Follow a text from what was said to its rank in a search, and name the first stage that lacks it.
 
@@ -217,11 +225,11 @@ class Engine(Care, Chronicle, Transfers):
 
             told = partial(why_not_kept, with_model=self._parts.llm is not None)
             since = kept_since(request.now, self._parts.settings.trace_days)
-            question = Question(wanted, request, least, asked.words, told, since)
+            question = Question(wanted, request, least, asked, told, since)
             return shapes.why_result(why(self._parts.store(), self._parts.indexes, question, space_id))
 
         count = checks.check_page(top_k, limit)
-        return await self._ask(work, query, ids, filters, count, as_of, known_at, states)
+        return await self._ask(work, query, ids, filters, count, as_of, known_at, reference_date, states)
 
     async def get(
         self,

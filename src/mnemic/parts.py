@@ -25,6 +25,7 @@ from .models.fetch import Guard
 from .models.llm import LLM, config_of, open_llm
 from .models.settings import ModelSettings
 from .recall.cache import IndexCache
+from .recall.recency import read_recency
 from .records import Background, Embeddings, Owner, Space
 from .store import gate, spaces
 from .store.database import Store
@@ -118,6 +119,7 @@ class Parts:
         self.vision: LLM | None = open_llm(sees, MODEL_SETTINGS)
         self.image_detail = "auto" if talks is None else talks.image_detail
         self.guard = Guard()
+        self.recency = read_recency(settings.recency)
         self._location = store_location(settings)
         self._store: Store | None = None
         self._space: Space | None = None
@@ -196,11 +198,11 @@ class Parts:
         assert embedder.dims is not None, "an embedder that has embedded knows its dims"
         return Measured(embedder.name, embedder.dims, background)
 
-    async def embed_query(self, text: str, space: Space | None) -> NDArray[np.float32] | None:
-        """The vector of a query in the store's space, float32 (1, dims); None without space or embedder."""
+    async def embed_queries(self, texts: Sequence[str], space: Space | None) -> NDArray[np.float32] | None:
+        """The vectors of queries in the store's space, float32 (n, dims); None without space or embedder."""
         if self.embedder is None or space is None:
             return None
-        return await self._embed([text], "query", space)
+        return await self._embed(texts, "query", space)
 
     async def embeddings(self, texts: Sequence[str]) -> Embeddings:
         """The vectors of texts about to be stored, as by `embeddings_in` the space that is searched."""

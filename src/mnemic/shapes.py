@@ -24,7 +24,6 @@ from .records import (
     Proposal,
     Rejected,
     StoredMessage,
-    TakenBack,
     Usage,
     Verdict,
 )
@@ -60,6 +59,7 @@ class MemoryItem(TypedDict, total=False):
     role: str
     attributed_to: str
     expiration_date: str
+    event_date: str
     observed_at: str | None
     version: int
     kind: str
@@ -193,25 +193,6 @@ class LogItem(TypedDict):
     user_id: str | None
     agent_id: str | None
     app_id: str | None
-
-
-class UndoneItem(TypedDict, total=False):
-    """A memory after an undo: DELETE where the call had made it, RESTORE where it is as it was before, NONE where it
-    stays (`kept` says why)."""
-
-    id: str
-    memory: str
-    event: str
-    kept: str
-
-
-class UndoResult(TypedDict):
-    """What an undo did; `trace_id` is its own, by which it can be taken back in turn."""
-
-    message: str
-    undone: str
-    trace_id: str
-    results: list[UndoneItem]
 
 
 class LogPage(TypedDict):
@@ -428,6 +409,7 @@ def memory_item(item: Item) -> MemoryItem:
         "role": item.role,
         "attributed_to": item.attributed_to,
         "expiration_date": item.expiration_date,
+        "event_date": item.event_date,
         "categories": None if item.categories is None else list(item.categories),
     }
     shape.update({key: value for key, value in optional.items() if value})  # type: ignore[typeddict-item]
@@ -652,14 +634,6 @@ def _advice(left: Sequence[FaultItem]) -> str:
             " from: keep a copy of the store, and export what is in it."
         )
     return " ".join(told)
-
-
-def undone_item(one: TakenBack) -> UndoneItem:
-    """A memory after an undo, in its shape."""
-    shape = UndoneItem(id=one.uid, memory=one.text, event=one.event.value)
-    if one.kept is not None:
-        shape["kept"] = one.kept
-    return shape
 
 
 def log_page(entries: Sequence[Entry], count: int, total: int) -> LogPage:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from datetime import UTC, tzinfo
 from typing import TYPE_CHECKING, Any
 
+from ..clock import Instant, iso
 from ..records import Space
 from ..shapes import MemoryItem, SearchResult, memory_item
 from ..text.pack import term_hash
 from ..text.tokens import query_terms
 from .explain import Explanation, Share, explain, overview
-from .fuse import Query
-from .search import Found
+from .fuse import Query, Ranking
+from .search import Found, TimeAsked
+from .time_words import TimeWords
+from .timing import Timing
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,23 +26,61 @@ NO_EMBEDDER = "No embedder is configured, so only words were compared."
 NO_RERANKER = "No reranker is configured, so the order is that of the search itself."
 
 Words = tuple[tuple[str, ...], ...]
+Groups = tuple[tuple[int, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A search query as read: its words, each with the forms looked up, and the query that ranks."""
+    """A search query as read: its words, each with the forms looked up, and the query that ranks.
+
+    time: its time words, with the queries that they need; the words and the query are then those of the rest, and
+    `plain` those of the whole.
+    """
 
     words: Words
     query: Query
+    time: TimeAsked | None = None
+    plain: Words = ()
+
+    def words_of(self, ranking: Ranking) -> Words:
+        """The words that a ranking went by."""
+        return self.words if ranking.query is self.query else self.plain
 
 
-def asked(text: str, vectors: NDArray[np.float32] | None, space: Space | None) -> Asked:
-    """Read a query: its words, and its vector in the store's space where there is one."""
+def texts_to_embed(text: str, time: TimeWords | None) -> list[str]:
+    """The texts that a query needs vectors of: what ranks, then its anchor where it has one."""
+    return [text] if time is None else [time.rest, time.anchor] if time.anchor else [time.rest]
+
+
+def asked(
+    text: str,
+    vectors: NDArray[np.float32] | None,
+    space: Space | None,
+    time: TimeWords | None = None,
+    at: Instant = 0,
+    tz: tzinfo = UTC,
+) -> Asked:
+    """Read a query: its words, and its vectors, of `texts_to_embed`, in the store's space where there are any.
+
+    time: its time words, asked at an instant in a zone.
+    """
+
+    def query(words: Words, number: int, whole: Groups = (), bare: bool = False) -> Query:
+        if vectors is None or space is None:
+            return Query(_hashed(words), whole=whole, bare=bare)
+        return Query(_hashed(words), vectors[number], space.background, whole, bare)
+
     words = query_terms(text)
-    groups = tuple(tuple(term_hash(form) for form in forms) for forms in words)
-    if vectors is None or space is None:
-        return Asked(words, Query(groups))
-    return Asked(words, Query(groups, vectors[0], space.background))
+    if time is None:
+        return Asked(words, query(words, 0))
+    plain, rest = query(words, 0), query_terms(time.rest)
+    ranks = query(rest, 0, _hashed(words), time.bare)
+    anchor = query(query_terms(time.anchor), 1) if time.anchor else None
+    return Asked(rest, ranks, TimeAsked(time, at, tz, anchor, plain), words)
+
+
+def _hashed(words: Words) -> Groups:
+    return tuple(tuple(term_hash(form) for form in forms) for forms in words)
 
 
 def search_result(
@@ -50,7 +92,7 @@ def search_result(
     rerank: bool,
 ) -> SearchResult:
     """The result of a search. The threshold cuts last, on the final score."""
-    words = asked.words
+    words = asked.words_of(found.ranking)
     results: list[MemoryItem] = []
     for hit, item in zip(found.ranking.hits, found.items, strict=True):
         if threshold is not None and hit.score < threshold:
@@ -80,7 +122,27 @@ def search_result(
             },
             "threshold": threshold,
         }
+        if asked.time is not None:
+            shape["explain"]["time"] = _time_asked(asked.time, found.ranking.timing)
     return shape
+
+
+def _time_asked(time: TimeAsked, timing: Timing | None) -> dict[str, Any]:
+    """The time words of a query and what they came to; no window where the temporal arm is silent."""
+    words = time.words
+    told: dict[str, Any] = {
+        "words": list(words.words),
+        "notion": words.notion,
+        "relation": words.relation or None,
+        "asked_at": iso(time.at),
+        "rest": words.rest,
+    }
+    if words.anchor:
+        found = None if timing is None else timing.anchor
+        told["anchor"] = {"words": words.anchor, "memory_id": None if found is None else found.uid}
+    if timing is not None and timing.relation:
+        told["from"], told["to"] = iso(timing.begins), iso(timing.ends)
+    return told
 
 
 def score_details(explanation: Explanation, words: Words) -> dict[str, Any]:
@@ -96,6 +158,7 @@ def score_details(explanation: Explanation, words: Words) -> dict[str, Any]:
         "inherited": explanation.inherited,
         "arms": {share.name: _share(share) for share in explanation.arms},
         "lifts": {share.name: _share(share) for share in explanation.lifts},
+        **({} if explanation.left is None else {"recency": explanation.left}),
         "words": held,
         "words_of_source": [words[i][0] for i in explanation.told],
         "reason": reason(explanation, held),
@@ -112,7 +175,10 @@ def reason(explanation: Explanation, held: Sequence[str]) -> str:
         parts = [f"its own words {explanation.same:.2f}"]
     if lifted > 0.005:
         parts.append(f"neighbours {lifted:.2f}")
-    line = f"{explanation.score:.2f} = {' + '.join(parts) or '0'}"
+    whole = " + ".join(parts) or "0"
+    if explanation.left is not None and explanation.left < 1:
+        whole = f"({whole}) * recency {explanation.left:.2f}"
+    line = f"{explanation.score:.2f} = {whole}"
     return f"{line}; words: {', '.join(held)}" if held else line
 
 

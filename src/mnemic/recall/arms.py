@@ -36,13 +36,17 @@ class Query:
     """A question as ranking reads it.
 
     `groups`: for each word the hashes of its alternatives (`text.tokens.query_terms`, `text.pack.term_hash`).
-    `vector`: float32 (dims,), not zero, of any length; None without an embedder. `background`: what its
-    cosines are worth; where a text is no more like itself than noise, the vector is left out.
+    `whole`: the same for the question with its time words, where it has some; a memory's own text is known by them.
+    `bare`: nothing is left without them. `vector`: float32 (dims,), not zero, of any length; None without an
+    embedder. `background`: what its cosines are worth; where a text is no more like itself than noise, the vector
+    is left out.
     """
 
     groups: tuple[tuple[int, ...], ...]
     vector: NDArray[np.float32] | None = None
     background: Background = PLAIN
+    whole: tuple[tuple[int, ...], ...] = ()
+    bare: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,8 +54,8 @@ class Evidence:
     """What one snapshot holds on a query.
 
     `words` and `told`: the hits of each word among rows and among messages. `cosines`, `bm25`: raw, per row.
-    `same`: how much of a row's words are the query's, for rows that hold all of the query's; else 0.
-    `related`: per slot, whether any text on it shares a word. `rows`, `slots`, `episodes`: the signals.
+    `same`: how much of a row's words are the query's, time words and all, for rows that hold all of the query's; else
+    0. `related`: per slot, whether any text on it shares a word. `rows`, `slots`, `episodes`: the signals.
     """
 
     snapshot: Snapshot
@@ -81,7 +85,7 @@ class _Weighing:
 def gather(snapshots: Sequence[Snapshot], query: Query, recipe: Recipe) -> list[Evidence]:
     """The evidence of each snapshot. A signal is missing in all of them where the query gives it nothing to
     go by. Raises `EmbedderMismatchError` for a query vector of another length than those held."""
-    words = [s.words.words(query.groups, s.live if s.dead else None) for s in snapshots]
+    words = [_held(s, query.groups) for s in snapshots]
     weighing = _weigh(snapshots, words, query, recipe)
     dense = query.vector is not None and query.background.own > query.background.high
     dense = dense and any(s.dims for s in snapshots)
@@ -91,6 +95,7 @@ def gather(snapshots: Sequence[Snapshot], query: Query, recipe: Recipe) -> list[
         evidence = _empty(snapshot, own, told, _cosines(snapshot, query) if dense else None)
         if query.groups:
             _add_lexical(evidence, weighing)
+            _add_same(evidence, _held(snapshot, query.whole) if query.whole else own)
             _add_context(evidence, weighing, recipe)
         if evidence.cosines is not None:
             _add_dense(evidence, query.background, recipe)
@@ -103,6 +108,10 @@ def _empty(
 ) -> Evidence:
     nothing, related = np.zeros(snapshot.n), np.zeros(snapshot.slots.size, np.bool_)
     return Evidence(snapshot, words, told, cosine, nothing.copy(), nothing, related, {}, {}, {})
+
+
+def _held(snapshot: Snapshot, groups: tuple[tuple[int, ...], ...]) -> list[Hits]:
+    return snapshot.words.words(groups, snapshot.live if snapshot.dead else None)
 
 
 def _cosines(snapshot: Snapshot, query: Query) -> NDArray[np.float32]:
@@ -153,10 +162,15 @@ def _add_lexical(evidence: Evidence, weighing: _Weighing) -> None:
     parts = weights * weighing.row.of(counts, weighing.row.norms(lengths[docs]))
     evidence.bm25[:] = np.bincount(docs, parts, snapshot.n)
     evidence.rows["lexical"] = np.minimum(evidence.bm25 / weighing.total, 1.0)
+
+
+def _add_same(evidence: Evidence, words: Sequence[Hits]) -> None:
+    snapshot = evidence.snapshot
+    docs = np.concatenate([hits.docs for hits in words])
     whole = np.flatnonzero(np.bincount(docs, minlength=snapshot.n) == len(words))
     if len(whole):
-        matched = np.bincount(docs, counts, snapshot.n)[whole]
-        evidence.same[whole] = np.minimum(matched / lengths[whole], 1.0)
+        matched = np.bincount(docs, np.concatenate([hits.counts for hits in words]), snapshot.n)[whole]
+        evidence.same[whole] = np.minimum(matched / snapshot.row_lengths.of[whole], 1.0)
 
 
 def _add_context(evidence: Evidence, weighing: _Weighing, recipe: Recipe) -> None:

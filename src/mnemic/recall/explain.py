@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -34,7 +34,8 @@ class Explanation:
     direct: the sum of the arms' contributions, or `same` where that is higher: the share of the row's words
     that are the query's, if it holds all of the query's; or `inherited`, from the memory it superseded, where
     that is higher still (else 0). words: which words of the query (by index of their
-    group) the row holds, and `told` which ones the messages on its slot hold.
+    group) the row holds, and `told` which ones the messages on its slot hold. left: the share of the score that recency
+    left of it; None where that is off.
     """
 
     score: float
@@ -50,6 +51,7 @@ class Explanation:
     lifts: tuple[Share, ...]
     words: tuple[int, ...]
     told: tuple[int, ...]
+    left: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,7 @@ def explain(ranking: Ranking, snapshot: int, row: int) -> Explanation:
     direct, score = float(ranking.direct[snapshot][row]), float(ranking.scores[snapshot][row])
     eligible = bool(ranking.eligible[snapshot][row])
     seen = evidence.cosines is not None and bool(held.vectored[row])
+    kept = 1.0 - ranking.temporal * (1.0 - _value(evidence, "temporal", row))
     return Explanation(
         score=score,
         rank=_place(ranking, score, held.rows["uid"][row]),
@@ -90,14 +93,15 @@ def explain(ranking: Ranking, snapshot: int, row: int) -> Explanation:
         direct=direct,
         same=float(evidence.same[row]),
         inherited=direct if direct > float(ranking.own[snapshot][row]) else 0.0,
-        arms=tuple(_arm(ranking, name, weight, evidence, row) for name, weight in ranking.arms),
+        arms=_arms(ranking, evidence, row),
         lifts=tuple(
-            _lift(name, weight, evidence, row, score, direct) for name, weight in ranking.recipe.lifts
+            _lift(name, weight * kept, evidence, row, score, direct) for name, weight in ranking.recipe.lifts
         ),
         words=tuple(i for i, hits in enumerate(evidence.words) if np.any(hits.docs == row)),
         told=tuple(
             i for i, hits in enumerate(evidence.told) if np.any(held.slots.messages[hits.docs] == slot)
         ),
+        left=None if ranking.fading is None else float(ranking.fading[snapshot][row]),
     )
 
 
@@ -116,9 +120,27 @@ def overview(ranking: Ranking) -> Overview:
         memories=size,
         eligible=sum(int(np.count_nonzero(mask)) for mask in ranking.eligible),
         found=sum(int(np.count_nonzero(mask)) for mask in found),
-        arms=dict(ranking.arms),
+        arms=_weights(ranking),
         words=tuple(map(Word, holding, word_weights(ranking.query, holding, size, ranking.recipe))),
     )
+
+
+def _weights(ranking: Ranking) -> dict[str, float]:
+    if ranking.timing is None:
+        return dict(ranking.arms)
+    hangs = ranking.temporal
+    return {name: (1.0 - hangs) * weight for name, weight in ranking.arms} | {"temporal": hangs}
+
+
+def _arms(ranking: Ranking, evidence: Evidence, row: int) -> tuple[Share, ...]:
+    """The arms; of each the temporal one takes a part, and gives it back as far as the time fits."""
+    hangs = ranking.temporal
+    arms = [_arm(ranking, name, (1.0 - hangs) * weight, evidence, row) for name, weight in ranking.arms]
+    if not hangs:
+        return tuple(arms)
+    timeless = sum(weight * _value(evidence, name, row) for name, weight in ranking.arms)
+    timed = _arm(ranking, "temporal", hangs, evidence, row)
+    return (*arms, replace(timed, contribution=timed.contribution * timeless))
 
 
 def _arm(ranking: Ranking, name: str, weight: float, evidence: Evidence, row: int) -> Share:

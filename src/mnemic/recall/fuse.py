@@ -11,6 +11,7 @@ from .arms import Evidence, Query, gather
 from .lexical import Floats, Longs, Mask
 from .recipe import DEFAULT, Recipe, Weights
 from .snapshot import Snapshot
+from .timing import Timing, fits
 
 __all__ = ["Hit", "Query", "Ranking", "rank"]
 
@@ -28,9 +29,10 @@ class Hit:
 class Ranking:
     """The hits, best first, and what they came from, which `recall.explain` reads.
 
-    `arms` are the weights of the arms that could speak (their sum is 1). For each snapshot: the evidence; the
-    direct score of every row by its `own` evidence and with what it inherits; its lift and score; and which rows
-    might be returned.
+    `arms` are the weights of the arms that could speak (their sum is 1), without the temporal one; `timing` is what
+    that goes by, None where it is silent. For each snapshot: the evidence; the direct score of every row by its `own`
+    evidence and with what it inherits; its lift and score; which rows might be returned; and in `fading` what recency
+    leaves of each score, None where that is off.
     """
 
     hits: tuple[Hit, ...]
@@ -43,6 +45,13 @@ class Ranking:
     lift: list[Floats]
     scores: list[Floats]
     eligible: list[Mask]
+    timing: Timing | None = None
+    fading: Sequence[Floats] | None = None
+
+    @property
+    def temporal(self) -> float:
+        """The share of a score that hangs on the time asked about."""
+        return 0.0 if self.timing is None else self.recipe.temporal
 
 
 def rank(
@@ -51,6 +60,8 @@ def rank(
     masks: Sequence[Mask],
     limit: int,
     recipe: Recipe = DEFAULT,
+    timing: Timing | None = None,
+    fading: Sequence[Floats] | None = None,
 ) -> Ranking:
     """The `limit` best of the rows that the masks (bool (n,) per snapshot) and their being live allow.
 
@@ -68,7 +79,16 @@ def rank(
     (dense); without a word in the query (lexical).
 
     A memory that superseded another inherits `recipe.heir` of the direct evidence for it, where that is more
-    than its own.
+    than its own. Where a time is asked about, all of a chain inherit `recipe.alike` of one another's.
+
+    Where a time is asked about (`timing`), a row keeps of its direct evidence and of its lift the share
+
+        1 - recipe.temporal * (1 - temporal signal)
+
+    which its own text as query never falls below. A question that asks for nothing else is answered by time alone,
+    at `recipe.timely`.
+
+    fading: what is left of the score of each row, per snapshot; all of it, if not given.
 
     Hits are ordered by score, then id. A score depends on the live rows and messages of all the snapshots
     together, on nothing else: not on the masks, not on the order of the snapshots or of the rows in them.
@@ -81,10 +101,22 @@ def rank(
     own = [_direct(e, arms) for e in evidence]
     direct = [_inherited(e, found, recipe.heir) for e, found in zip(evidence, own, strict=True)]
     lift = [_lift(e, recipe) for e in evidence]
+    if timing is not None:
+        for e, fit in zip(evidence, fits(snapshots, timing), strict=True):
+            e.rows["temporal"] = fit
+        direct = [_alike(e, of, recipe.alike) for e, of in zip(evidence, own, strict=True)]
+        lift = [_alike(e, of, recipe.alike) for e, of in zip(evidence, lift, strict=True)]
+    if query.whole:
+        own, direct = (
+            [_in_time(*one, query, recipe) for one in zip(evidence, of, strict=True)] for of in (own, direct)
+        )
+        lift = [up * _kept(e, recipe) for e, up in zip(evidence, lift, strict=True)]
     scores = [_score(e, d, up) for e, d, up in zip(evidence, direct, lift, strict=True)]
+    if fading is not None:
+        scores = [score * left for score, left in zip(scores, fading, strict=True)]
     eligible = [mask & s.live for mask, s in zip(masks, snapshots, strict=True)]
     hits = _best(snapshots, scores, eligible, limit, recipe.floor)
-    return Ranking(hits, query, recipe, arms, evidence, own, direct, lift, scores, eligible)
+    return Ranking(hits, query, recipe, arms, evidence, own, direct, lift, scores, eligible, timing, fading)
 
 
 def _direct(evidence: Evidence, arms: Weights) -> Floats:
@@ -94,19 +126,43 @@ def _direct(evidence: Evidence, arms: Weights) -> Floats:
     return np.minimum(np.maximum(mean, evidence.same), 1.0)
 
 
+def _in_time(evidence: Evidence, direct: Floats, query: Query, recipe: Recipe) -> Floats:
+    """What is left of direct evidence by the time asked about: all of it for a memory in the words of the query."""
+    kept = direct * _kept(evidence, recipe)
+    if query.bare and "temporal" in evidence.rows:
+        kept = np.maximum(kept, recipe.timely * evidence.rows["temporal"])
+    return np.maximum(kept, evidence.same)
+
+
+def _kept(evidence: Evidence, recipe: Recipe) -> Floats | float:
+    """The share of its evidence that each row keeps; all where the temporal arm is silent."""
+    fit = evidence.rows.get("temporal")
+    return 1.0 if fit is None else 1.0 - recipe.temporal * (1.0 - fit)
+
+
 def _inherited(evidence: Evidence, own: Floats, share: float) -> Floats:
     """What each row has of its own or inherits: "I moved to Oslo" answers what "I live in Rome" answered.
 
     A chain of successors passes it on, each step by the same share.
     """
     old, new = evidence.snapshot.heirs
-    direct = own
-    for _ in range(len(old)):
-        before, direct = direct, direct.copy()
-        np.maximum.at(direct, new, share * before[old])
-        if np.array_equal(before, direct):
+    return _passed_on(own, old, new, share)
+
+
+def _alike(evidence: Evidence, values: Floats, share: float) -> Floats:
+    """What the rows of a chain of successors have together: which of them answers is for the time to say."""
+    old, new = evidence.snapshot.heirs
+    return _passed_on(values, np.concatenate((old, new)), np.concatenate((new, old)), share)
+
+
+def _passed_on(own: Floats, givers: Longs, takers: Longs, share: float) -> Floats:
+    passed = own
+    for _ in range(len(givers)):
+        before, passed = passed, passed.copy()
+        np.maximum.at(passed, takers, share * before[givers])
+        if np.array_equal(before, passed):
             break
-    return direct
+    return passed
 
 
 def _lift(evidence: Evidence, recipe: Recipe) -> Floats:

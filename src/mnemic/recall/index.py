@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import date
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -19,13 +20,14 @@ from ..records import IndexRow, MessageRow, Owner, RunRow
 from .columns import Coder, Columns, JsonKeys, Matrix
 from .lexical import Longs, Mask, Postings, Unpacked, unpack_all
 from .slots import Slots, place
-from .snapshot import CODED, NO_MEMORY, NULL_INSTANT, TIMES, Snapshot
+from .snapshot import CODED, NO_DAY, NO_MEMORY, NULL_INSTANT, TIMES, Snapshot
 
 _CHUNK = 1024
 _ROW: dict[str, DTypeLike] = {
     "memory_no": np.int64,
     "version_no": np.int64,
     "successor_no": np.int64,
+    "event_day": np.int32,
     "uid": "S36",
     "place": np.int64,
     "length": np.float64,
@@ -173,6 +175,7 @@ class ScopeIndex:
         for name in ("valid_from", "valid_to", "expires_at"):
             columns[name] = [NULL_INSTANT if at is None else at for at in columns[name]]
         columns["successor_no"] = [NO_MEMORY if no is None else no for no in columns["successor_no"]]
+        columns["event_day"] = [NO_DAY if not day else _day_number(day) for day in columns.pop("event_date")]
         for name in CODED:
             columns[name] = self._coders[name].encode(columns[name])
         self._rows.extend(columns)
@@ -194,6 +197,11 @@ def _too_many_dead(live: Mask, more: int, new: int) -> bool:
 
 def _categories(text: str) -> tuple[object, ...]:
     return tuple(json.loads(text))
+
+
+def _day_number(day: str) -> int:
+    """An ISO day as a number of days since 1970-01-01."""
+    return date.fromisoformat(day).toordinal() - date(1970, 1, 1).toordinal()
 
 
 _DECODE = {"categories": _categories}

@@ -28,6 +28,9 @@ class Recipe:
     unrelated: float = 0.05
     noise: float = 0.3
     heir: float = 0.9
+    alike: float = 0.97
+    temporal: float = 0.8
+    timely: float = 0.25
     floor: float = 0.01
 
 

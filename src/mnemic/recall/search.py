@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import tzinfo
 
 import numpy as np
 from sqlalchemy import Connection
@@ -15,9 +16,31 @@ from ..records import Item, OwnerState
 from ..scope import Scope
 from ..store import filter_sql, reading
 from ..store.database import Store
+from .anchors import find_anchor
 from .cache import IndexCache, on_snapshots
 from .fuse import Query, Ranking, rank
+from .lexical import Floats
+from .recency import Recency, fading
 from .snapshot import NULL_INSTANT, Mask, Snapshot
+from .time_words import TimeWords
+from .timing import timing
+
+
+@dataclass(frozen=True, slots=True)
+class TimeAsked:
+    """The time words of a query with what they are resolved by: the instant and zone of the question, and the query
+    for its anchor and the one with its time words left in, where it has an anchor."""
+
+    words: TimeWords
+    at: Instant
+    tz: tzinfo
+    anchor: Query | None = None
+    plain: Query | None = None
+
+    @property
+    def admits_past(self) -> bool:
+        """Whether what was superseded or has ended may answer too."""
+        return self.words.notion != "current" or bool(self.words.relation)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +48,8 @@ class Request:
     """What one search asks for. `tree` is what is left of the filters once the scope is taken out.
 
     now: the instant by which things have expired or ended. as_of: what held then is asked for. known_at: what the
-    store believed then, which makes that instant `now` too.
+    store believed then, which makes that instant `now` too. time: the time that the query asks about.
+    recency: how scores fade with time, if they do.
     """
 
     scope: Scope
@@ -37,6 +61,19 @@ class Request:
     include_superseded: bool = False
     as_of: Instant | None = None
     known_at: Instant | None = None
+    time: TimeAsked | None = None
+    recency: Recency | None = None
+
+    @property
+    def at(self) -> Instant:
+        """The instant that is asked about: `as_of`, else now."""
+        return self.now if self.as_of is None else self.as_of
+
+    @property
+    def admits_ended(self) -> bool:
+        """Whether what was superseded or has ended may be returned too."""
+        asks = self.as_of is None and self.time is not None and self.time.admits_past
+        return self.include_superseded or asks
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +104,37 @@ def ranked(
     masks = [
         _eligible(tx, state, snapshot, request) for state, snapshot in zip(states, snapshots, strict=True)
     ]
-    return rank(snapshots, request.query, masks, request.limit)
+    recency = request.recency
+    left = None if recency is None else [fading(one, recency, request.at) for one in snapshots]
+    if request.time is None:
+        return rank(snapshots, request.query, masks, request.limit, fading=left)
+    return _ranked_in_time(tx, states, snapshots, request, request.time, masks, left)
+
+
+def _ranked_in_time(
+    tx: Connection,
+    states: Sequence[OwnerState],
+    snapshots: Sequence[Snapshot],
+    request: Request,
+    time: TimeAsked,
+    masks: Sequence[Mask],
+    left: Sequence[Floats] | None,
+) -> Ranking:
+    """The ranking by the time asked about; by the question as it stands where its anchor is not found."""
+    anchor = None
+    if time.anchor is not None and time.plain is not None:
+
+        def texts(number: int, rows: Sequence[int]) -> dict[int, str]:
+            numbers = {int(snapshots[number].version_no[row]): row for row in rows}
+            found = reading.texts_of_versions(tx, states[number].id, [*numbers])
+            return {numbers[no]: text for no, text in found.items()}
+
+        named, rest = (rank(snapshots, query, masks, 0) for query in (time.anchor, request.query))
+        anchor = find_anchor(time.words, named, rest, texts, time.tz)
+        if anchor is None and time.words.notion == "none":
+            return rank(snapshots, time.plain, masks, request.limit, fading=left)
+    asked = timing(time.words, time.at, time.tz, anchor)
+    return rank(snapshots, request.query, masks, request.limit, timing=asked, fading=left)
 
 
 def _answer(
@@ -97,8 +164,8 @@ def _eligible(tx: Connection, state: OwnerState, snapshot: Snapshot, request: Re
     eligible: Mask = snapshot.live.copy()
     if not request.show_expired:
         eligible &= (expires_at == NULL_INSTANT) | (expires_at > request.now)
-    if not request.include_superseded:
-        at = request.now if request.as_of is None else request.as_of
+    if not request.admits_ended:
+        at = request.at
         eligible &= (valid_to == NULL_INSTANT) | (valid_to > at)
         if request.as_of is not None:
             begun = snapshot.column("valid_from")

@@ -19,6 +19,8 @@ __all__ = ["NULL_INSTANT", "Coded", "Mask", "Snapshot"]
 
 # What the successor column holds where there is none.
 NO_MEMORY = -1
+# What the event_day column (days since 1970) holds where no day is told.
+NO_DAY = -(2**31)
 
 TIMES = ("created_at", "updated_at", "observed_at", "valid_from", "valid_to", "expires_at")
 CODED = ("kind", "role", "actor_id", "attributed_to", "expires_on", "categories", "metadata")

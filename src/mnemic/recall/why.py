@@ -6,7 +6,7 @@ The stages are data, in the order in which a memory passes them, so that a later
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from ..clock import Instant, iso
 from ..records import Fate, OwnerState, Stage, Stated, StoredMessage, Verdict
 from ..store import traces, tracing
 from ..store.database import Store
-from .answers import Words, score_details
+from .answers import Asked, score_details
 from .cache import IndexCache, on_snapshots
 from .explain import Explanation, explain
 from .fuse import Ranking
@@ -35,7 +35,7 @@ class Question:
     expect: str
     request: Request
     threshold: float | None
-    words: Words
+    asked: Asked
     not_kept: Callable[[StoredMessage, str, Mapping[str, Any] | None], Fate]
     traced_since: Instant
 
@@ -140,7 +140,8 @@ def _ranked(
         placed.append((explain(ranking, snapshot, row), one))
     seen, one = min(placed, key=lambda pair: (not pair[0].eligible, pair[0].rank))
     limit, least = question.request.limit, question.threshold
-    found = f"as number {seen.rank} by {score_details(seen, question.words)['reason']}"
+    details = score_details(seen, question.asked.words_of(ranking))
+    found = f"as number {seen.rank} by {details['reason']}"
     stages.append(Stage("eligible", seen.eligible, _eligibility(seen, one, question)))
     if seen.eligible:
         stages.append(Stage("found", seen.found, found if seen.found else _unrelated(seen)))
@@ -149,15 +150,16 @@ def _ranked(
         cut = f"its score is below the threshold {least}" if low else f"only the first {limit} are returned"
         returned = not low and seen.rank <= limit
         stages.append(Stage("returned", returned, f"with rank {seen.rank}" if returned else cut))
-    return _ended(question, stages, one, seen)
+    verdict = _ended(question, stages, one)
+    return replace(verdict, rank=seen.rank, score=seen.score, score_details=details)
 
 
 def _eligibility(seen: Explanation, one: Stated, question: Question) -> str:
     if seen.eligible:
         return "no filter, expiry or validity stands against it"
     asked = question.request
-    at = asked.now if asked.as_of is None else asked.as_of
-    over = not asked.include_superseded and one.valid_to is not None and one.valid_to <= at
+    at = asked.at
+    over = not asked.admits_ended and one.valid_to is not None and one.valid_to <= at
     if over and one.superseded_by is not None:
         return f"it was superseded on {_day(one.valid_to)} by: {_short(one.superseded_by)}"
     if not asked.show_expired and one.expires_at is not None and one.expires_at <= asked.now:
@@ -176,9 +178,7 @@ def _unrelated(seen: Explanation) -> str:
     return f"it shares no word with the query{near}"
 
 
-def _ended(
-    question: Question, stages: Sequence[Stage], one: Stated | None, seen: Explanation | None = None
-) -> Verdict:
+def _ended(question: Question, stages: Sequence[Stage], one: Stated | None) -> Verdict:
     missing = next((stage for stage in stages if stage.passed is False), None)
     return Verdict(
         expect=question.expect,
@@ -186,9 +186,9 @@ def _ended(
         reason=stages[-1].detail if missing is None else missing.detail,
         memory_id=None if one is None else one.uid,
         memory=None if one is None else one.text,
-        rank=None if seen is None else seen.rank,
-        score=None if seen is None else seen.score,
-        score_details=None if seen is None else score_details(seen, question.words),
+        rank=None,
+        score=None,
+        score_details=None,
         stages=tuple(stages),
     )
 

@@ -118,6 +118,7 @@ def _all_rows() -> Select[Any]:
         s.terms.c.data.label("term_data"),
         s.vector.c.data.label("vector_data"),
         v.successor_no,
+        v.event_date,
     )
     joined = (
         s.version.join(s.memory, and_(m.owner_id == v.owner_id, m.no == v.memory_no))

@@ -61,6 +61,7 @@ class _ItemRow(NamedTuple):
     valid_to: Instant | None
     expires_on: str | None
     observed_at: Instant
+    event_date: str
     tx_from: Instant
     tx_to: Instant | None
     superseded_by: str | None
@@ -88,6 +89,7 @@ _ITEM_COLUMNS = (
     s.version.c.valid_to,
     s.version.c.expires_on,
     s.version.c.observed_at,
+    s.version.c.event_date,
     s.version.c.tx_from,
     s.version.c.tx_to,
     _heir.c.uid.label("superseded_by"),
@@ -111,6 +113,23 @@ def items_of_versions(tx: Connection, owner_id: int, version_nos: Sequence[int])
     for some in chunks(version_nos):
         rows += tx.execute(_items_by_version(), {"owner": owner_id, "versions": some})
     return dict(zip((row.version_no for row in rows), _items(tx, rows), strict=True))
+
+
+def texts_of_versions(tx: Connection, owner_id: int, version_nos: Sequence[int]) -> dict[int, str]:
+    """The texts of some versions of one owner, by version number."""
+    texts: dict[int, str] = {}
+    for some in chunks(version_nos):
+        rows = tx.execute(_texts(), {"owner": owner_id, "versions": some})
+        texts.update({row.no: row.text for row in rows})
+    return texts
+
+
+@lru_cache(maxsize=1)
+def _texts() -> Select[Any]:
+    c = s.version.c
+    return select(c.no, c.text).where(
+        c.owner_id == bindparam("owner"), c.no.in_(bindparam("versions", expanding=True))
+    )
 
 
 @lru_cache(maxsize=1)
@@ -196,7 +215,7 @@ class Listing:
 def list_items(tx: Connection, listing: Listing) -> list[Item]:
     """A page of items, newest first."""
     order = (s.memory.c.created_at, s.memory.c.owner_id, s.memory.c.no)
-    query = select(*_ITEM_COLUMNS).select_from(_JOINED).where(_listed(tx, listing))
+    query = select(*_ITEM_COLUMNS).select_from(_JOINED).where(listed(tx, listing))
     if listing.after is not None:
         query = query.where(tuple_(*order) < listing.after)
     query = query.order_by(*(column.desc() for column in order))
@@ -208,13 +227,13 @@ def list_items(tx: Connection, listing: Listing) -> list[Item]:
 
 def count_items(tx: Connection, listing: Listing) -> int:
     """How many items the listing has on all its pages."""
-    query = select(func.count()).select_from(_JOINED).where(_listed(tx, listing))
+    query = select(func.count()).select_from(_JOINED).where(listed(tx, listing))
     return int(tx.execute(query).scalar_one())
 
 
 def listed_places(tx: Connection, listing: Listing) -> list[Place]:
     """Where the listing's memories lie."""
-    query = select(s.memory.c.owner_id, s.memory.c.no).select_from(_JOINED).where(_listed(tx, listing))
+    query = select(s.memory.c.owner_id, s.memory.c.no).select_from(_JOINED).where(listed(tx, listing))
     return [(row.owner_id, row.no) for row in tx.execute(query)]
 
 
@@ -281,7 +300,8 @@ def counts(tx: Connection, scope: Scope, now: Instant) -> dict[str, Any]:
     }
 
 
-def _listed(tx: Connection, listing: Listing) -> ColumnElement[bool]:
+def listed(tx: Connection, listing: Listing) -> ColumnElement[bool]:
+    """The versions, joined with their memories, that a listing lists on all its pages."""
     return and_(_in_state(listing), filter_sql.condition(listing.tree, tx.dialect.name))
 
 
@@ -367,6 +387,7 @@ def _item(
         deleted_by=None if deletion is None else deletion.actor,
         deleted_reason=None if deletion is None else deletion.reason,
         place=(row.created_at, row.owner_id, row.memory_no),
+        event_date=row.event_date,
     )
 
 
