@@ -87,7 +87,11 @@ class IndexCache:
             return [index.snapshot() for index in found if index is not None]
 
     def refreshed(
-        self, tx: Connection, states: Sequence[OwnerState], space_id: int | None, known_at: Instant | None = None
+        self,
+        tx: Connection,
+        states: Sequence[OwnerState],
+        space_id: int | None,
+        known_at: Instant | None = None,
     ) -> list[Snapshot]:
         """The snapshots of these owners, loaded or brought up to what the transaction sees."""
         return [self._refreshed(tx, state, space_id, known_at) for state in states]

@@ -35,8 +35,10 @@ _RELATION = (
     + r")\s+(?:(?:my|his|her|their|our|your|the) time (?:at|in|with|as)\s+|at\s+(?=[A-Z]))?"
 )
 _ASKS = r"(?:where|what|who|whom|whose|which|how|why)"
+# The dot of "St.", "Dr." or an initial ends no sentence.
+_SHORT = r"(?-i:(?<=\b[A-Z][a-z])|(?<=\b[A-Z]))\."
 _LEADING = rf"\s*(?:and |so |but )?{_RELATION}(?P<phrase>[^,?]+?)(?:\s*,\s*|\s+(?={_ASKS}\b))(?=\S)"
-_TRAILING = rf"(?<=\w),?\s+{_RELATION}(?P<phrase>[^?!.]*(?:\.\w[^?!.]*)*)"
+_TRAILING = rf"(?<=\w),?\s+{_RELATION}(?P<phrase>[^?!.]*(?:(?:\.(?=\w)|{_SHORT})[^?!.]*)*)"
 # What a clause that tells an event begins with.
 _SUBJECT = r"(?:(?:i|we|you|he|she|they|it|my|our|his|her|their|your|the)\b|[A-Z]|\w+ing\b)"
 _NO_EVENT = re.compile(

@@ -187,9 +187,13 @@ _RELATIONS = {"during": _during, "before": _before, "after": _after, "since": _s
 
 
 def _ended(times: Held, now: Instant) -> Floats:
-    """What is over, best what has been so for the shortest time; an event is not over as a state is."""
+    """What is over, best what has been so for the shortest time; an event is not over as a state is.
+
+    Of what is not known to be over, the older is likelier to be.
+    """
+    age = 1.0 - _nearness(now - times.begins, 3 * _YEAR)
     over = np.where(times.is_event, 0.4, 0.75 + 0.25 * _nearness(now - times.ends, _YEAR))
-    return np.where(times.ends <= now, over, 0.1)
+    return np.where(times.ends <= now, over, 0.1 + 0.3 * age)
 
 
 def _changed(snapshot: Snapshot, times: Held, now: Instant) -> Floats:
