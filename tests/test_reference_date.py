@@ -142,6 +142,14 @@ def test_a_memory_that_only_mentions_the_anchor_beside_is_not_it(m: Memory) -> N
     assert found["explain"]["time"]["anchor"]["memory_id"] == oslo
 
 
+def test_what_was_kept_word_for_word_is_no_anchor(make_memory: MakeMemory) -> None:
+    m = make_memory(embedder="none")
+    m.add("We talked about the accident.", user_id="ann", timestamp="2023-03-01", infer=False)
+    m.add(facts=["Plays the cello"], user_id="ann", timestamp="2023-04-01")
+    time = m.search("What did I play after the accident?", user_id="ann", explain=True)["explain"]["time"]
+    assert time["anchor"] == {"words": "the accident", "memory_id": None}
+
+
 def test_why_follows_a_text_to_its_place_by_time(moved: Memory) -> None:
     asked = "Where did I live before Porto?"
     found = moved.why(asked, expect="Lisbon", user_id="ann", reference_date="2024-05-01")

@@ -11,7 +11,7 @@ from .arms import Evidence, Query, gather
 from .lexical import Floats, Longs, Mask
 from .recipe import DEFAULT, Recipe, Weights
 from .snapshot import Snapshot
-from .timing import Timing, fits
+from .timing import Timing, fits, ruled_in
 
 __all__ = ["Hit", "Query", "Ranking", "rank"]
 
@@ -30,9 +30,9 @@ class Ranking:
     """The hits, best first, and what they came from, which `recall.explain` reads.
 
     `arms` are the weights of the arms that could speak (their sum is 1), without the temporal one; `timing` is what
-    that goes by, None where it is silent. For each snapshot: the evidence; the
-    direct score of every row by its `own` evidence and with what it inherits; its lift and score; and which rows
-    might be returned.
+    that goes by, None where it is silent; `timeless` the ranking by the question as it stands. For each
+    snapshot: the evidence; the direct score of every row by its `own` evidence and with what it inherits; its lift and
+    score; and which rows might be returned.
     """
 
     hits: tuple[Hit, ...]
@@ -46,6 +46,7 @@ class Ranking:
     scores: list[Floats]
     eligible: list[Mask]
     timing: Timing | None = None
+    timeless: Ranking | None = None
 
     @property
     def temporal(self) -> float:
@@ -60,6 +61,7 @@ def rank(
     limit: int,
     recipe: Recipe = DEFAULT,
     timing: Timing | None = None,
+    timeless: Ranking | None = None,
 ) -> Ranking:
     """The `limit` best of the rows that the masks (bool (n,) per snapshot) and their being live allow.
 
@@ -83,7 +85,10 @@ def rank(
 
         1 - recipe.temporal * (1 - temporal signal)
 
-    which its own text as query never falls below. A question that asks for nothing else is answered by time alone,
+    which its own text as query never falls below. A memory may tell the time in its words, as "in summer 2021" or
+    "after the accident"; so the score in a ranking by the question as it stands (`timeless`) counts
+    `recipe.timeless` beside, where that is more: `recipe.anchored` where the time is one that was told of an anchor,
+    nothing for an anchor that is no answer itself. A question that asks for nothing else is answered by time alone,
     at `recipe.timely`.
 
     Hits are ordered by score, then id. A score depends on the live rows and messages of all the snapshots
@@ -108,9 +113,15 @@ def rank(
         )
         lift = [up * _kept(e, recipe) for e, up in zip(evidence, lift, strict=True)]
     scores = [_score(e, d, up) for e, d, up in zip(evidence, direct, lift, strict=True)]
+    if timeless is not None and timing is not None:
+        share = beside(timing, recipe)
+        scores = [
+            np.maximum(by_time, share * ruled_in(as_it_stands, i, timing))
+            for i, (by_time, as_it_stands) in enumerate(zip(scores, timeless.scores, strict=True))
+        ]
     eligible = [mask & s.live for mask, s in zip(masks, snapshots, strict=True)]
     hits = _best(snapshots, scores, eligible, limit, recipe.floor)
-    return Ranking(hits, query, recipe, arms, evidence, own, direct, lift, scores, eligible, timing)
+    return Ranking(hits, query, recipe, arms, evidence, own, direct, lift, scores, eligible, timing, timeless)
 
 
 def _direct(evidence: Evidence, arms: Weights) -> Floats:
@@ -118,6 +129,11 @@ def _direct(evidence: Evidence, arms: Weights) -> Floats:
     for name, weight in arms:
         mean += weight * evidence.rows[name]
     return np.minimum(np.maximum(mean, evidence.same), 1.0)
+
+
+def beside(timing: Timing, recipe: Recipe) -> float:
+    """What the score by the question as it stands counts beside that by the time asked about."""
+    return recipe.anchored if timing.anchor is not None and timing.anchor.is_told else recipe.timeless
 
 
 def _in_time(evidence: Evidence, direct: Floats, query: Query, recipe: Recipe) -> Floats:

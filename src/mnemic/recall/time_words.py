@@ -20,6 +20,8 @@ Notion = Literal["none", "current", "past", "change", "when"]
 Relation = Literal["", "before", "after", "since", "until", "during"]
 Span = tuple[int, int]
 
+DAY = 86_400_000_000
+
 # A longer text is no question, and is taken as it is.
 LONGEST = 400
 
@@ -85,6 +87,16 @@ class Clause:
 
 
 @dataclass(frozen=True, slots=True)
+class Step:
+    """How far from a date something is: a unit of so many days, and between which multiples of it; `start`: where
+    the words for that begin."""
+
+    start: int
+    days: int
+    between: tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
 class NotionRule:
     """Words that tell a notion; taken out of the question where they tell nothing else."""
 
@@ -106,7 +118,10 @@ def read_time_words(text: str, now: Instant, tz: tzinfo) -> TimeWords | None:
     if clause is not None:
         for date in dates:
             if _overlap(clause.whole, (date.start, date.end)):
-                return _in_window(text, date, clause.relation, clause.whole)
+                # Words that follow a date belong to the question again.
+                told = date.start == clause.phrase[0]
+                whole = (clause.whole[0], date.end) if told and not chinese else clause.whole
+                return _in_window(text, date, clause.relation, whole)
         return _by_anchor(text, clause)
     if dates:
         relation, whole = _language(chinese).related(text, (dates[0].start, dates[0].end))
@@ -140,8 +155,14 @@ def without_clauses(text: str) -> str:
 
 
 def _in_window(text: str, date: NamedDate, relation: Relation, whole: Span) -> TimeWords:
+    window = (date.begins, date.ends)
+    step = _language(False).step(text[: whole[0]]) if relation in ("before", "after") else None
+    if step is not None:
+        # "Two weeks before" a date is a time of its own.
+        window, whole = _stepped(window, relation, step), (step.start, whole[1])
+        relation = "during"
     notion, spans, cuts = _notion(text, [whole])
-    rest, window = _rest(text, cuts), (date.begins, date.ends)
+    rest = _rest(text, cuts)
     return TimeWords(notion, rest or text, _words(text, spans), relation, window, bare=_is_bare(rest))
 
 
@@ -164,6 +185,13 @@ def _by_anchor(text: str, clause: Clause) -> TimeWords:
 def _by_notion(text: str) -> TimeWords | None:
     notion, spans, cuts = _notion(text, [])
     return None if notion == "none" else TimeWords(notion, _rest(text, cuts) or text, _words(text, spans))
+
+
+def _stepped(window: tuple[Instant, Instant], relation: Relation, step: Step) -> tuple[Instant, Instant]:
+    near, far = (int(step.days * DAY * share) for share in step.between)
+    if relation == "before":
+        return window[0] - far, window[0] - near
+    return window[1] + near, window[1] + far
 
 
 @cache

@@ -29,7 +29,10 @@ _STEPS = 8
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """The memory whose time a question goes by: its snapshot (by index), row and id, since and until when it held."""
+    """The memory whose time a question goes by: its snapshot (by index), row and id, since and until when it held.
+
+    is_told: whether that was told, or shown by a change; else it is only known when it was said.
+    """
 
     snapshot: int
     row: int
@@ -37,6 +40,7 @@ class Anchor:
     begins: Instant
     ends: Instant | None
     is_event: bool
+    is_told: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +71,12 @@ def timing(asked: TimeWords, now: Instant, tz: tzinfo, anchor: Anchor | None) ->
         begins, ends = _around(asked, now, anchor)
         return Timing(asked, now, tz, notion, asked.relation, begins, ends, anchor)
     return None if notion == "none" else Timing(asked, now, tz, notion)
+
+
+def is_known(snapshots: Sequence[Snapshot], asked: Timing) -> bool:
+    """Whether any memory is of the time asked about: one that began, ended or happened then, or surely held."""
+    found = zip(fits(snapshots, asked), snapshots, strict=True)
+    return any(bool(np.any(fit[snapshot.live] > _HELD_AS_FAR_AS_KNOWN)) for fit, snapshot in found)
 
 
 def _around(asked: TimeWords, now: Instant, anchor: Anchor) -> tuple[Instant, Instant]:
@@ -135,6 +145,16 @@ def _fit(number: int, snapshot: Snapshot, asked: Timing) -> Floats:
     if anchor is not None and anchor.snapshot == number:
         _along_the_chain(fit, snapshot, anchor.row, asked.relation)
     return np.clip(fit, 0.0, 1.0)
+
+
+def ruled_in(scores: Floats, number: int, asked: Timing) -> Floats:
+    """Scores in a snapshot (by index), 0 for an anchor that is no answer itself."""
+    anchor = asked.anchor
+    if anchor is None or anchor.snapshot != number or asked.relation not in ("before", "after", "until"):
+        return scores
+    left = scores.copy()
+    left[anchor.row] = 0.0
+    return left
 
 
 def _nearness(gap: Floats, half: float) -> Floats:
