@@ -358,6 +358,62 @@ def test_an_unknown_id_has_no_history(run: Run) -> None:
     assert json.loads(run("history", "no-such-id", "--json", code=1).stdout) == []
 
 
+def test_a_timeline_is_a_line_for_each_in_the_days_of_the_zone(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MNEMIC_TIMEZONE", "Asia/Shanghai")
+    said = {"2021-08": "I live in Leeds.", "2022-09-17": "I moved to York.", "2019-01-01": "我对花生过敏 🥜"}
+    for day, text in said.items():
+        run("add", text, "-u", "ann", "--timestamp", day)
+    listed = json.loads(run("list", "-u", "ann", "--filter", '{"text": "I moved to York."}', "--json").stdout)
+    lines = [
+        "2019-01-01 ..             我对花生过敏 🥜",
+        f"2021-08-01 .. 2022-09-17  I live in Leeds.  -> {listed['results'][0]['id']}",
+        "2022-09-17 ..             I moved to York.",
+    ]
+    assert run("timeline", "-u", "ann").stdout.splitlines() == lines
+    about = run("timeline", "live", "-u", "ann").stdout.splitlines()
+    assert about[:-1] == lines[1:]
+    assert "only words were compared" in about[-1]
+    assert run("timeline", "-u", "ann", "--since", "2022-09", "--until", "2022").stdout.splitlines() == lines
+    assert run("timeline", "-u", "ann", "--until", "2020").stdout.splitlines() == lines[:1]
+    page = run("timeline", "-u", "ann", "-n", "1").stdout.splitlines()
+    assert page[0] == lines[0]
+    cursor = page[-1].rpartition(" ")[2]
+    assert run("timeline", "-u", "ann", "--all", "--cursor", cursor).stdout.splitlines() == lines[1:]
+    cut = run("timeline", "live", "-u", "ann", "-n", "1").stdout.splitlines()
+    assert cut[-1] == "1 of 2 memories shown; a higher --limit shows more."
+    run("timeline", "live", "-u", "ann", "--all", code=2)
+
+
+def test_a_diff_tells_each_kind(run: Run, of: Run) -> None:
+    home = of("add", "I live in Leeds.", "-u", "ann")["results"][0]["id"]
+    bees = add(run, "Ann keeps bees 🐝", "ann", "--metadata", '{"n": 1}')
+    gone, back = add(run, "我对花生过敏"), add(run, "Ключ лежит")
+    run("delete", back)
+    since = of("history", back)[-1]["updated_at"]
+    run("add", "I moved to York.", "-u", "ann")
+    run("update", bees, "Ann keeps hens 🐔", "--metadata", '{"n": 2}')
+    run("delete", gone, "--actor", "ann", "--reason", "not so")
+    run("restore", back)
+    lines = run("diff", "-u", "ann", "--since", since).stdout.splitlines()
+    assert [line.split()[0] for line in lines if not line.startswith(" ")] == [
+        "added",
+        "restored",
+        "changed",
+        "ended",
+        "removed",
+    ]
+    assert f"          {bees}  memory, metadata" in lines
+    assert "          was: Ann keeps bees 🐝" in lines
+    assert any(home in line for line in lines)
+    assert any("by ann: not so" in line for line in lines)
+    assert narrow("\n".join(lines))
+    assert run("diff", "-u", "bob", "--since", since).stdout == "Nothing changed.\n"
+    assert "more of some kind" in run("diff", "-u", "ann", "--since", "2020", "-n", "1").stdout
+    run("diff", "-u", "ann", code=2)
+
+
 def test_people_can_read_it_in_80_columns(run: Run) -> None:
     long = "The quick brown fox jumps over the lazy dog. " * 30 + "年糕胖得像个枕头" * 20
     ids = [add(run, text) for text in [*TEXTS, long]]

@@ -257,7 +257,7 @@ def test_what_an_image_says_is_not_what_its_user_says() -> None:
     llm = ScriptedLLM(["A sign on a door: I live in Oslo. 我住在上海。", "A dog."])
     found = describe(llm, user(text("I keep bees."), shown(), text("I play chess.")), user(shown()))
     common = Common(metadata=None, expires=(None, None), timestamp=None, tz=UTC)
-    extracted = extract(found.heard, common)
+    extracted = extract(found.heard, common, 0)
     assert [one.content.text for one in extracted.proposals] == ["I keep bees.", "I play chess."]
     assert [(one.text, one.reason) for one in extracted.rejected] == [
         ("[image: A sign on a door: I live in Oslo. 我住在上海。]", "image"),

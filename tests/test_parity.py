@@ -56,6 +56,7 @@ SCRIPT: list[Step] = [
     ("add", {"facts": ["Ann is allergic to peanuts", "Ann keeps bees"], **ANN, "metadata": {"n": 2}}),
     ("add", {"facts": ["ann keeps  BEES"], **ANN, "run_id": "chat-2"}),
     ("add", {"messages": "Bob keeps bees too", "user_id": "bob", "infer": False}),
+    ("add", {"facts": ["Zoe is away"], "user_id": "zoe", "ttl": "36h"}),
     ("search", {"query": "Where does Ann live?", **ANN, "explain": True}),
     ("search", {"query": "她对什么过敏", **ANN, "top_k": 3}),
     (
@@ -87,6 +88,11 @@ SCRIPT: list[Step] = [
     ("restore", {"memory_id": First(3), "reason": "a mistake"}),
     ("history", {"memory_id": First(3)}),
     ("history", {"memory_id": First(4), "chain": True}),
+    ("timeline", {**ANN, "limit": 2}),
+    ("timeline", {**ANN, "limit": 2, "cursor": Next()}),
+    ("timeline", {"about": "bees", **ANN, "since": "2020", "until": "2099-01", "filters": {"n": {"gte": 1}}}),
+    ("diff", {**ANN, "since": "2020"}),
+    ("diff", {**ANN, "since": 1_000_000_000, "until": "2999", "filters": {"n": {"gte": 2}}, "limit": 1}),
     ("messages", {**ANN, "limit": 2}),
     ("messages", {**ANN, "limit": 2, "cursor": Next()}),
     ("stats", {**ANN}),
@@ -114,9 +120,14 @@ FAULTS: list[Step] = [
     ("add", {"messages": [{"role": "user"}], **ANN, "infer": False}),
     ("add", {"messages": "x", **ANN, "infer": False, "metadata": [1]}),
     ("add", {"messages": "x", **ANN, "infer": False, "timestamp": "one day"}),
+    ("add", {"facts": ["x"], **ANN, "ttl": "one day"}),
+    ("add", {"facts": ["x"], **ANN, "ttl": "1d", "expiration_date": "2099-01-02"}),
     ("messages", {**ANN, "limit": -1}),
     ("log", {**ANN, "event": "ADDED"}),
     ("log", {**ANN, "until": "one day"}),
+    ("timeline", {**ANN, "since": "2024", "until": "2023"}),
+    ("diff", {**ANN, "since": "2024", "until": "2023"}),
+    ("timeline", {**ANN, "about": "bees", "cursor": "nonsense"}),
 ]
 
 # --- the three ways in ------------------------------------------------------------------------------------
@@ -162,7 +173,7 @@ def as_options(verb: str, arguments: dict[str, Any]) -> list[str]:
     """The call as it is typed."""
     words = [NAMES.get(verb, verb)]
     left = dict(arguments)
-    for name in ("memory_id", "query"):
+    for name in ("memory_id", "query", "about"):
         if name in left:
             words.append(left.pop(name))
     if isinstance(left.get("messages"), str) or verb == "update":

@@ -92,6 +92,7 @@ def play(m: Memory, seed: int) -> list[Any]:
             added = call("add", text, facts=[fact], **who, metadata=metadata, expiration_date="2030-01-01")
         ids += [item["id"] for item in added.get("results", []) if item["event"] == "ADD"]
         one = choice.choice(ids) if ids else "none"
+        call("add", facts=[choice.choice(TEXTS)], **who, ttl=choice.choice([5, "30s", "1h"]))
         if kind == 2:
             call("update", one, text=f"{text}!", actor="ann", reason="😀")
         elif kind == 3:
@@ -100,7 +101,17 @@ def play(m: Memory, seed: int) -> list[Any]:
             call("restore", one)
         call("search", choice.choice(QUERIES), **who, filters=FILTERS[step % len(FILTERS)], explain=True)
         call("get_all", **who, filters=choice.choice(FILTERS), top_k=7, include_superseded=step % 2 == 0)
-        call("history", one)
+        call("history", one, chain=step % 2 == 0)
+        call("diff", **who, since=1_700_000_000 + 4 * step, filters=choice.choice(FILTERS), limit=20)
+        about = choice.choice([None, *QUERIES])
+        call(
+            "timeline",
+            about,
+            **who,
+            filters=choice.choice(FILTERS),
+            limit=5,
+            until=choice.choice([None, "2030"]),
+        )
         if step % 9 == 0:
             call("why", choice.choice(QUERIES), expect=choice.choice(["OSLO", "straße", "花生", "𐐨"]), **who)
             call("messages", **who, limit=5)

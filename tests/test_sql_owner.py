@@ -250,10 +250,14 @@ def use_every_verb(m: Memory, second: Memory) -> None:
             read.why(f"find {TOKEN}", expect=TOKEN, **who, filters=filters)
             read.get_all(**who, filters=filters, top_k=1)
             read.trash(**who, filters=filters)
+            read.diff(**who, since="2020", filters=filters)
+            for about in (None, TOKEN):
+                read.timeline(about, **who, filters=filters, since="2020", until="2099-01-01")
             read.delete_all(**who, filters=filters, dry_run=True)
         read.get_all(**run, as_of="2024-08-01", show_deleted=True, include_superseded=True, show_expired=True)
         cursor = read.get_all(**who, top_k=1)["next"]
         read.get_all(**who, top_k=1, cursor=cursor)
+        read.timeline(**who, limit=1, cursor=read.timeline(**who, limit=1)["next"])
         read.messages(**who, limit=1, cursor=read.messages(**run, limit=1)["next"])
         read.why(TOKEN, expect=TOKEN, **run)
         read.get(uid, **run)
@@ -280,7 +284,10 @@ def use_every_verb(m: Memory, second: Memory) -> None:
     m.purge(run_id=f"other-{TOKEN}")
     m.update(uid, text=f"changed {TOKEN}", metadata={f"more {TOKEN}": TOKEN}, actor=TOKEN, reason=TOKEN)
     m.update(uid, metadata=metadata, replace_metadata=True, expiration_date=None)
+    for _ in range(2):
+        m.add(f"brief {TOKEN}", **who, infer=False, ttl=1e-6)
     m.delete(uid, actor=TOKEN, reason=TOKEN)
+    m.diff(**run, since=0, until="2099-01-01", limit=1)
     m.restore(uid, **run)
     m.undo(m.log(memory_id=uid, **run)["results"][0]["trace_id"])
     second.search(TOKEN, **who)

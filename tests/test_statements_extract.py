@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.ingest.event_date import event_date
 from mnemic.ingest.given import Common
 from mnemic.ingest.messages import Heard
 from mnemic.ingest.statements import EXTRACTOR, Extraction, extract
@@ -18,7 +17,7 @@ COMMON = Common(metadata=None, expires=(None, None), timestamp=None, tz=UTC)
 
 
 def taken(*messages: Message, common: Common = COMMON) -> Extraction:
-    return extract(Heard(messages, tuple(range(len(messages))), ()), common)
+    return extract(Heard(messages, tuple(range(len(messages))), ()), common, 0)
 
 
 def kept(text: str) -> list[str]:
@@ -35,7 +34,7 @@ def test_a_proposal_carries_source_speaker_and_what_is_common() -> None:
         (0, 2),
         (Rejected("be kind", (1,), "system_message"),),
     )
-    found = extract(heard, common)
+    found = extract(heard, common, 0)
     [one] = found.proposals
     assert (one.kind, one.content.text) == (Kind.FACT, "I live in Bergen.")
     assert (one.spans, one.position, one.said_at) == ((Span(1, 4, 21),), 1, 7)
@@ -43,7 +42,7 @@ def test_a_proposal_carries_source_speaker_and_what_is_common() -> None:
     assert (one.content.expires_on, one.content.expires_at) == ("2025-01-31", 99)
     source = one.provenance
     assert (source.role, source.actor_id, source.attributed_to) == ("user", "ann", "user")
-    assert source.extractor == EXTRACTOR == "statements/1"
+    assert source.extractor == EXTRACTOR == "statements/2"
     assert found.rejected == (
         Rejected("I live in a box.", (0,), "not_the_user"),
         Rejected("Hi!", (2,), "greeting"),
@@ -78,25 +77,6 @@ def test_a_leaning_sentence_stays_with_the_one_before(text: str, statements: lis
 def test_a_statement_takes_no_more_than_four_sentences() -> None:
     text = "I have a son. " + " ".join(f"He likes thing {n}." for n in range(6))
     assert [one.count(".") for one in kept(text)] == [4, 3]
-
-
-@pytest.mark.parametrize(
-    ("text", "day"),
-    [
-        ("My surgery is on June 8, 2024.", "2024-06-08"),
-        ("We married on 3rd of May 2019.", "2019-05-03"),
-        ("I flew on 2024-02-29.", "2024-02-29"),
-        ("我 2024 年 6 月 8 日做手术。", "2024-06-08"),
-        ("My surgery is on June 8.", ""),
-        ("I've been sober since June 8, 2024.", ""),
-        ("From 2024-01-01 to 2024-02-01 I'm away.", ""),
-        ("We met on 2024-02-30.", ""),
-        ("On 5/9/2024 I start.", ""),
-        ("我从2024年6月8日起吃素。", ""),
-    ],
-)
-def test_the_event_day_is_given_only_beyond_doubt(text: str, day: str) -> None:
-    assert event_date(text) == day
 
 
 SCRAPS = st.sampled_from(

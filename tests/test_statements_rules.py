@@ -15,7 +15,7 @@ COMMON = Common(metadata=None, expires=(None, None), timestamp=None, tz=UTC)
 
 
 def sifted(text: str) -> tuple[list[str], dict[str, str]]:
-    found = extract(Heard((Message("user", text),), (0,), ()), COMMON)
+    found = extract(Heard((Message("user", text),), (0,), ()), COMMON, 0)
     return [one.content.text for one in found.proposals], {one.text: one.reason for one in found.rejected}
 
 
@@ -151,6 +151,6 @@ def test_numbers_of_a_sum_are_no_facts() -> None:
 )
 def test_a_statement_after_a_greeting_is_kept_in_every_language(said: str) -> None:
     heard = Heard((Message("User", said),), (0,), ())
-    assert [one.content.text for one in extract(heard, Common(None, (None, None), None, UTC)).proposals] == [
-        said
-    ]
+    assert [
+        one.content.text for one in extract(heard, Common(None, (None, None), None, UTC), 0).proposals
+    ] == [said]

@@ -83,3 +83,21 @@ def test_what_held_and_what_was_known(told: Told) -> None:
         if not right or unwanted:
             wrong.append((question["n"], question["query"], question["args"], found[:3], unwanted))
     assert not wrong, "\n".join(map(str, wrong))
+
+
+def test_questions_in_time_words(told: Told) -> None:
+    """Before, after, used to, when: the right memory first in at least nine of ten, with the date that it shows."""
+    asked = [q for q in lines("questions.jsonl") if q["kind"] in ("before_after", "when")]
+    wrong = []
+    for question in asked:
+        found = told.m.search(question["query"], user_id="vera", **question["args"])["results"]
+        ids = [told.facts[item["id"]] for item in found]
+        right = bool(ids) and list(ids[0]) in question["answer"]
+        if right and "date" in question and list(ids[0]) == question["answer"][0]:
+            right = found[0]["valid_from"].startswith(question["date"])
+        if not right:
+            wrong.append((question["n"], question["query"], question["answer"], ids[:3]))
+    told_wrong = "\n".join(map(str, wrong))
+    print(f"{len(asked) - len(wrong)} of {len(asked)} right; wrong:\n{told_wrong}")
+    assert len(asked) == 24
+    assert len(wrong) <= len(asked) // 10, told_wrong

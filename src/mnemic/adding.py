@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -112,10 +113,10 @@ async def add(parts: Parts, request: Request, buried: tuple[Buried, ...]) -> sha
 async def _proposed(request: Request, buried: Sequence[Buried]) -> Proposed:
     """What is to be kept without a model's help."""
     if request.facts is not None:
-        return propose.as_given(request.facts, request.talk, request.common)
+        return propose.as_given(request.facts, request.talk, request.common, request.act.at)
     if not request.infer:
         return propose.without_buried(propose.as_said(request.talk, request.common), request.talk, buried)
-    stated = await off_loop(lambda: propose.as_stated(request.talk, request.common))
+    stated = await off_loop(lambda: propose.as_stated(request.talk, request.common, request.observed_at))
     return propose.without_buried(stated, request.talk, buried)
 
 
@@ -151,7 +152,8 @@ async def _committed(
 
 async def _edited(parts: Parts, request: Request, buried: tuple[Buried, ...]) -> shapes.AddResult:
     """What a model makes of the talk."""
-    # With an LLM only: the rooms it brings in take a while to load.
+    # With an LLM only, and off the loop: the rooms it brings in take a while to load, for which no loop should wait.
+    await off_loop(lambda: import_module("mnemic.editing"))
     from .editing import Committed, Editor, Task
 
     settings = parts.settings

@@ -52,6 +52,8 @@ class AsyncMemory(Face):
     delete_all = _awaiting(Engine.delete_all)
     history = _awaiting(Engine.history)
     undo = _awaiting(Engine.undo)
+    timeline = _awaiting(Engine.timeline)
+    diff = _awaiting(Engine.diff)
     messages = _awaiting(Engine.messages)
     stats = _awaiting(Engine.stats)
     purge = _awaiting(Engine.purge)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Mapping
 from os import PathLike, fspath
 from typing import Any, Self, TypeVar
@@ -58,9 +57,6 @@ class Bound:
         """
         parts = self._parts
         parts.when_unfilled = lambda: parts.in_background(fill_in_background(parts))
-        if parts.llm is not None:
-            # What it brings in takes a while to load, for which no loop should wait.
-            await off_loop(lambda: importlib.import_module("mnemic.editing"))
         unfilled = await off_loop(self._is_unfilled)
         if await parts.space() is not None and unfilled and parts.embedder is not None:
             parts.when_unfilled()
@@ -132,6 +128,7 @@ class Bound:
                     as_of=moment,
                     known_at=known,
                     time=asked.time,
+                    recency=self._parts.recency,
                     **states,
                 )
                 return work(asked, request, None if space is None else space.id)

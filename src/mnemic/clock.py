@@ -34,6 +34,8 @@ NEVER = 253_402_300_800_000_000
 MILLISECONDS_FROM = 100_000_000_000
 
 OFFSET = re.compile(r"UTC([+-])(\d{2}):(\d{2})\Z")
+DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*([smhdw]?)\Z", re.ASCII)
+SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 PARTIAL_DATE = re.compile(r"(\d{4})(?:-(\d{2})(?:-(\d{2}))?)?\Z")
 
 Precision = str  # "year", "month", "day" or "instant"
@@ -146,6 +148,37 @@ def parse_day(value: Any, tz: tzinfo, *, field: str) -> date:
             message = f"{field} must be a valid date in YYYY-MM-DD format, not {value[:80]!r}."
             raise ValidationError(message) from fault
     raise ValidationError(f"{field} must be a date string in YYYY-MM-DD format, not {type(value).__name__}.")
+
+
+def parse_duration(value: Any, *, field: str) -> int:
+    """Read a length of time: a timedelta, seconds, or a number with s, m, h, d or w as in "45m"; in microseconds.
+
+    A day is 24 hours. Raises `ValidationError` naming `field` for anything else, and for what is not positive.
+    """
+    try:
+        length = _read_duration(value)
+    except (OverflowError, ValueError) as fault:
+        raise _no_duration(value, field) from fault
+    if length is None or length <= 0:
+        raise _no_duration(value, field)
+    return length
+
+
+def _read_duration(value: Any) -> int | None:
+    if isinstance(value, timedelta):
+        return value // MICROSECOND
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return round(value * 1_000_000)
+    found = DURATION.match(value.strip().casefold()) if isinstance(value, str) else None
+    return None if found is None else round(float(found[1]) * SECONDS[found[2]] * 1_000_000)
+
+
+def _no_duration(value: Any, field: str) -> ValidationError:
+    return ValidationError(
+        f"{field} must be a timedelta, seconds, or a text such as '45m', '12h', '30d' or '2w', and more than nothing,"
+        f" not {shown(value)}.",
+        details={"field": field},
+    )
 
 
 def offset_of(value: Any) -> int | None:

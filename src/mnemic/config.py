@@ -5,6 +5,7 @@ One order everywhere: arguments, then environment (`MNEMIC_...`), then the confi
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import tomllib
@@ -54,7 +55,8 @@ class Config:
     1.x. categories: those that facts may have; a list of names, or names with what belongs to each. trace_days: how
     long each step of an add is kept.
     timezone: IANA name in which naive times and days are read; None is UTC. index_mb: memory that search
-    indexes may hold, in MiB. sources: where each given value came from ("argument", "env", "file").
+    indexes may hold, in MiB. recency: how scores fade with time (`recall.recency`); None: they do not.
+    sources: where each given value came from ("argument", "env", "file").
     """
 
     store: str | None = None
@@ -71,6 +73,7 @@ class Config:
     trace_days: int = 30
     timezone: str | None = None
     index_mb: int = 512
+    recency: Any = None
     sources: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -199,6 +202,11 @@ def _from_environ(environ: Mapping[str, str]) -> dict[str, Any]:
     for key in ("index_mb", "trace_days"):
         if key in found and found[key].isdigit():
             found[key] = int(found[key])
+    if "recency" in found:
+        try:
+            found["recency"] = json.loads(found["recency"])
+        except ValueError as fault:
+            raise ConfigError(f"{ENV_PREFIX}RECENCY must be a JSON object: {fault}") from fault
     if "categories" in found:
         found["categories"] = [name.strip() for name in found["categories"].split(",")]
     return found

@@ -50,6 +50,7 @@ class Engine(Care, Chronicle, Transfers):
         metadata: Mapping[str, Any] | None = None,
         timestamp: Any = None,
         expiration_date: Any = None,
+        ttl: Any = None,
         infer: bool = True,
         editing: str | None = None,
         prompt: str | None = None,
@@ -64,10 +65,12 @@ class Engine(Care, Chronicle, Transfers):
         change of state ("I moved to Oslo") closes the statement that it ends. With `infer=False` each message
         is kept word for word as a memory instead, system messages aside. facts: statements to
         keep as they are (strings, or dicts with text, valid_from, valid_to, event_date, metadata, categories,
-        expiration_date, source, attributed_to, supersedes, corrects); `source` numbers the messages of this call
+        expiration_date, ttl, source, attributed_to, supersedes, corrects); `source` numbers the messages of this call
         that state it, supersedes and corrects name the memories whose place it takes, or that it puts right.
         metadata: any JSON dict, kept and returned as given. timestamp: when it was said (default: now).
-        expiration_date: the last day it is kept. At least one id says whose it is; run_id is a label.
+        expiration_date: the last day it is kept. ttl: for how long it is kept from now on, whatever the timestamp:
+        a timedelta, seconds, or a text such as "45m", "12h", "30d", "2w"; not together with expiration_date.
+        At least one id says whose it is; run_id is a label.
         idempotency_key: your name for this call; made again with it, by any process within 30 days, it stores
         nothing and returns the first result.
 
@@ -100,7 +103,7 @@ class Engine(Care, Chronicle, Transfers):
             infer=infer,
             **{
                 k: v
-                for k, v in (("editing", editing), ("prompt", prompt), ("type", memory_type))
+                for k, v in (("editing", editing), ("prompt", prompt), ("type", memory_type), ("ttl", ttl))
                 if v is not None
             },
         )
@@ -118,7 +121,7 @@ class Engine(Care, Chronicle, Transfers):
             infer=infer,
             common=given.Common(
                 checks.check_metadata(metadata),
-                given.expiry(expiration_date, tz),
+                given.kept_until(expiration_date, ttl, act.at, tz),
                 told,
                 tz,
                 offset_of(timestamp),

@@ -61,6 +61,8 @@ class Memory(Face):
     delete_all = _blocking(Engine.delete_all)
     history = _blocking(Engine.history)
     undo = _blocking(Engine.undo)
+    timeline = _blocking(Engine.timeline)
+    diff = _blocking(Engine.diff)
     messages = _blocking(Engine.messages)
     stats = _blocking(Engine.stats)
     purge = _blocking(Engine.purge)

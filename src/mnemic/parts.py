@@ -25,6 +25,7 @@ from .models.fetch import Guard
 from .models.llm import LLM, config_of, open_llm
 from .models.settings import ModelSettings
 from .recall.cache import IndexCache
+from .recall.recency import read_recency
 from .records import Background, Embeddings, Owner, Space
 from .store import gate, spaces
 from .store.database import Store
@@ -118,6 +119,7 @@ class Parts:
         self.vision: LLM | None = open_llm(sees, MODEL_SETTINGS)
         self.image_detail = "auto" if talks is None else talks.image_detail
         self.guard = Guard()
+        self.recency = read_recency(settings.recency)
         self._location = store_location(settings)
         self._store: Store | None = None
         self._space: Space | None = None

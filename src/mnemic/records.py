@@ -410,6 +410,60 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
+class Held:
+    """When what a version says held in the world: [began, ended), open where None.
+
+    began_precision: how exactly the beginning was told (year, month, day, instant); None where only the time of
+    saying is known.
+    """
+
+    owner_id: int
+    memory_no: int
+    version_no: int
+    began: Instant
+    began_precision: str | None
+    ended: Instant | None
+
+    @property
+    def order(self) -> tuple[Instant, int, int]:
+        """Where it stands among all that held: by its beginning, then as the memories came."""
+        return self.began, self.owner_id, self.memory_no
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """What held when, oldest first, with its memory; `total` counts what is not shown too."""
+
+    shown: tuple[tuple[Held, Item], ...]
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A memory as it was believed at one instant and at a later one, and the keys of an item that differ."""
+
+    before: Item
+    after: Item
+    fields: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What changed in what is believed between two instants, memory by memory.
+
+    added, ended, restored: as believed at the later one; removed: as at the earlier, with who deleted it and why.
+    truncated: whether there are more of any kind.
+    """
+
+    added: tuple[Item, ...]
+    changed: tuple[Change, ...]
+    ended: tuple[Item, ...]
+    removed: tuple[Item, ...]
+    restored: tuple[Item, ...]
+    truncated: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Entry:
     """One change: a line of a memory's history, and of the log.
 

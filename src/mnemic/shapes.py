@@ -24,7 +24,6 @@ from .records import (
     Proposal,
     Rejected,
     StoredMessage,
-    TakenBack,
     Usage,
     Verdict,
 )
@@ -194,25 +193,6 @@ class LogItem(TypedDict):
     user_id: str | None
     agent_id: str | None
     app_id: str | None
-
-
-class UndoneItem(TypedDict, total=False):
-    """A memory after an undo: DELETE where the call had made it, RESTORE where it is as it was before, NONE where it
-    stays (`kept` says why)."""
-
-    id: str
-    memory: str
-    event: str
-    kept: str
-
-
-class UndoResult(TypedDict):
-    """What an undo did; `trace_id` is its own, by which it can be taken back in turn."""
-
-    message: str
-    undone: str
-    trace_id: str
-    results: list[UndoneItem]
 
 
 class LogPage(TypedDict):
@@ -654,14 +634,6 @@ def _advice(left: Sequence[FaultItem]) -> str:
             " from: keep a copy of the store, and export what is in it."
         )
     return " ".join(told)
-
-
-def undone_item(one: TakenBack) -> UndoneItem:
-    """A memory after an undo, in its shape."""
-    shape = UndoneItem(id=one.uid, memory=one.text, event=one.event.value)
-    if one.kept is not None:
-        shape["kept"] = one.kept
-    return shape
 
 
 def log_page(entries: Sequence[Entry], count: int, total: int) -> LogPage:

@@ -23,6 +23,8 @@ VERBS: dict[str, Callable[..., None]] = {
     "purge": write.purge,
     "trash": read.trash,
     "history": read.history,
+    "timeline": read.timeline,
+    "diff": read.diff,
     "messages": read.messages,
     "stats": read.stats,
     "log": read.log,

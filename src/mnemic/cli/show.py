@@ -7,13 +7,14 @@ import os
 import re
 import sys
 from collections.abc import Mapping, Sequence
+from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-    from mnemic import shapes
+    from mnemic import chronicle_shapes, shapes
 
 LONGEST = 400
 
@@ -32,6 +33,9 @@ WORDLESS = {
     "NONE": "(said again, or out of a run)",
     "REPAIR": "(index rows made anew)",
 }
+
+# How much of a day is shown of what was told less exactly.
+SHOWN_OF = {"year": 4, "month": 7}
 
 # What a kind of fault is.
 FAULTS = {
@@ -112,6 +116,50 @@ def history(entries: Sequence[shapes.HistoryItem]) -> None:
         lines = [one_line(entry["new_memory"] or "(deleted)"), *_difference(entry)]
         lines += [faint(entry["memory_id"])] if several else []
         beside(console, f"{moment(entry['updated_at'])}  {entry['event']:<9}", *lines)
+
+
+def timeline(found: chronicle_shapes.TimelineResult, tz: tzinfo) -> None:
+    """A line for each memory: from when to when it held, its text, and the id of what came after it."""
+    console = make_console()
+    for item in found["results"]:
+        began = _day(item["began"], tz)[: SHOWN_OF.get(item["began_precision"] or "", 10)]
+        after = "" if item["superseded_by"] is None else f"  -> {item['superseded_by']}"
+        label = f"{began:<10} .. {_day(item['ended'], tz):<10}"
+        console.print(f"{label}  {one_line(item['memory'])}{clean(after)}", soft_wrap=True)
+    _footer(console, found, "memory", pages=found["next"] is not None)
+
+
+def diff(found: chronicle_shapes.DiffResult) -> None:
+    """What is new, what changed, what ended, what was removed and what came back."""
+    console = make_console()
+    for kind, items in (("added", found["added"]), ("restored", found["restored"])):
+        for item in items:
+            beside(console, f"{kind:<9}", one_line(item["memory"]), *map(faint, about(item)))
+    for change in found["changed"]:
+        after, lines = change["after"], [faint(f"was: {one_line(change['before']['memory'])}")]
+        told = f"{change['id']}  {', '.join(change['fields'])}"
+        beside(
+            console,
+            f"{'changed':<9}",
+            one_line(after["memory"]),
+            *(lines if "memory" in change["fields"] else []),
+            faint(told),
+        )
+    for item in found["ended"]:
+        beside(console, f"{'ended':<9}", one_line(item["memory"]), *map(faint, about(item)))
+    for item in found["removed"]:
+        beside(
+            console, f"{'removed':<9}", one_line(item["memory"]), faint(item["id"]), faint(_deletion(item))
+        )
+    if not any(found[kind] for kind in ("added", "restored", "changed", "ended", "removed")):
+        console.print("Nothing changed." if not found["truncated"] else "Nothing is shown.")
+    elif found["truncated"]:
+        console.print(faint("There is more of some kind; a higher --limit shows more."))
+
+
+def _day(time: str | None, tz: tzinfo) -> str:
+    """The day of a time in a zone."""
+    return "" if time is None else datetime.fromisoformat(time).astimezone(tz).date().isoformat()
 
 
 def log(page: shapes.LogPage) -> None:
@@ -223,7 +271,7 @@ def stages(console: Console, verdict: shapes.WhyResult) -> None:
         beside(console, label, fitting(detail, console.width - len(label) - 1))
 
 
-def undone(result: shapes.UndoResult) -> None:
+def undone(result: chronicle_shapes.UndoResult) -> None:
     """What an undo did to each memory, and how it is undone itself."""
     console = make_console()
     words = {"DELETE": "gone again", "RESTORE": "as it was", "NONE": "stays"}
@@ -401,11 +449,10 @@ def _notice(console: Console, result: Mapping[str, Any]) -> None:
         console.print(result["notice"])
 
 
-def _footer(console: Console, listed: Mapping[str, Any], thing: str) -> None:
+def _footer(console: Console, listed: Mapping[str, Any], thing: str, *, pages: bool = True) -> None:
     _notice(console, listed)
     if listed["truncated"]:
-        console.print(
-            faint(f"{len(listed['results']):,} of {count(listed['total'], thing)} shown; --all shows all.")
-        )
+        how = "--all shows all" if pages else "a higher --limit shows more"
+        console.print(faint(f"{len(listed['results']):,} of {count(listed['total'], thing)} shown; {how}."))
     if listed["next"] is not None:
         console.print(faint(f"Go on with --cursor {listed['next']}"), soft_wrap=True)

@@ -49,6 +49,10 @@ def add(
     expires: Annotated[
         str | None, typer.Option("--expires", metavar="DAY", help="The last day it is kept.")
     ] = None,
+    ttl: Annotated[
+        str | None,
+        typer.Option("--ttl", metavar="TIME", help="How long it is kept from now on: 45m, 12h, 30d, 2w."),
+    ] = None,
     idempotency_key: Key = None,
     editing: Annotated[
         str | None,
@@ -76,6 +80,7 @@ def add(
             metadata=own,
             timestamp=inputs.time_of(timestamp),
             expiration_date=expires,
+            ttl=ttl,
             idempotency_key=idempotency_key,
             editing=editing,
             prompt=prompt,
@@ -185,7 +190,10 @@ def undo(
     actor: Actor = None,
     reason: Reason = None,
 ) -> None:
-    """Take back all that one call did, such as an add: as new versions, so that this can be undone too."""
+    """Take back all that one call did, such as an add.
+
+    What it did to memories is put right by new versions, so that this can be undone too.
+    """
     with call.memory() as memory:
         undone = memory.undo(trace_id, actor=actor, reason=reason, **call.ids)
     call.show(undone, show.undone)

@@ -78,7 +78,7 @@ def _case(given: dict[str, object]) -> Case:
 def kept_spans(content: str) -> tuple[tuple[int, int], ...]:
     """The characters [start, end) that the extractor keeps of a user's message, one pair per statement."""
     heard = Heard((Message("user", content),), (0,), ())
-    extraction = extract(heard, Common(None, (None, None), None, UTC))
+    extraction = extract(heard, Common(None, (None, None), None, UTC), observed_at=0)
     return tuple((span.start, span.end) for proposal in extraction.proposals for span in proposal.spans)
 
 
@@ -124,9 +124,14 @@ def total(scores: Iterable[Score]) -> Score:
     )
 
 
+def number_of(case: str) -> int:
+    """The number in a case's id, the last of several."""
+    return int(re.findall(r"\d+", case)[-1])
+
+
 def halves(cases: Sequence[Case]) -> dict[str, tuple[Case, ...]]:
     """The cases the rules were developed on (odd numbers), those judged unseen at first (even), and all."""
-    numbers = [int(re.findall(r"\d+", case.id)[-1]) for case in cases]
+    numbers = [number_of(case.id) for case in cases]
     return {
         "odd": tuple(case for case, number in zip(cases, numbers, strict=True) if number % 2),
         "even": tuple(case for case, number in zip(cases, numbers, strict=True) if not number % 2),

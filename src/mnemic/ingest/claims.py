@@ -6,14 +6,9 @@ import re
 from collections.abc import Iterator, Sequence
 
 from ..records import Claim
-from .places import extent
-from .rules import words
+from .exclusion import ONE_AT_A_TIME, excludes, is_single, tokens
 
 __all__ = ["Claim", "claims", "closes"]
-
-# A person has one of these at a time; of what begins like the others, one by that name.
-_ONE_AT_A_TIME = words("residence dwelling employer job school phone email name marital_status")
-_ONE_BY_NAME = ("my:", "date:")
 
 # One more of what one mostly has once: it takes the place of nothing.
 _ONE_MORE = re.compile(
@@ -26,8 +21,6 @@ _LATIN = re.compile(r"[A-Za-z]+")
 _ASKS = re.compile(r"[?？]")
 # Characters; a longer sentence says too much at once to be compared.
 _LONGEST = 300
-_DIGIT = re.compile(r"\d")
-_TOKEN = re.compile(r"[\u3400-\u9fff]|[^\W_]+")
 
 
 def claims(text: str) -> tuple[Claim, ...]:
@@ -47,7 +40,7 @@ def claims(text: str) -> tuple[Claim, ...]:
         han = len(_HAN.findall(said))
         read = _chinese(said) if han and han >= len(_LATIN.findall(said)) else _english(said)
         one_more = _ONE_MORE.search(said) is not None
-        found.extend(claim for claim in read if not (one_more and claim.attribute in _ONE_AT_A_TIME))
+        found.extend(claim for claim in read if not (one_more and claim.attribute in ONE_AT_A_TIME))
     return tuple(dict.fromkeys(found))
 
 
@@ -66,53 +59,54 @@ def _english(sentence: str) -> Iterator[Claim]:
 def closes(new: Sequence[Claim], old: Sequence[Claim]) -> bool:
     """Whether a statement that makes the claims `new` ends one that made `old`, beyond doubt.
 
-    A single-valued claim ends one of the same attribute with another value; an ended claim ends the same claim
-    that held; a claim that begins to hold ends its denial. Equal claims, and values of which one only says more
-    than the other, end nothing.
+    A single-valued claim ends one of the same attribute with a value that it excludes; an ended claim ends the same
+    claim that held; a claim that begins to hold ends its denial. Equal claims, and values of which one only says
+    more than the other, end nothing.
     """
     return any(_closes(one, other) for one in new for other in old)
 
 
 def _closes(new: Claim, old: Claim) -> bool:
-    if new.attribute != old.attribute:
+    if new.attribute != old.attribute or not new.changes:
         return False
     if new.holds != old.holds:
-        return new.changes and _same(new, old)
-    if not new.holds or not new.value or not old.value:
-        return False
-    single = new.attribute in _ONE_AT_A_TIME or new.attribute.startswith(_ONE_BY_NAME)
-    return new.changes and single and not _overlap(new.value, old.value) and _alike(new, old)
+        return _same(new, old)
+    return new.holds and excludes(new.attribute, new.value, old.value)
+
+
+# In Chinese, a last word of one character may be another word's end.
+_NAMED_IN_CHINESE = ("is", "job")
+# What is named by any of its words ("Brightwater", "number 66"), not only by its last.
+_BY_ANY_WORD = ("employer", "workplace", "school", "address")
 
 
 def _same(new: Claim, old: Claim) -> bool:
     """Whether a claim and its denial are about the same: the same words, or what ended names what held.
 
-    An employer or a school is named by any of its words ("Brightwater"), anything else by its last ("wine" names
-    red wine, "cat" no cat flap). What begins to hold must be what was denied, word for word.
+    An employer, a school or an address is named by any of its words, anything else by its last ("wine" names red
+    wine, "cat" no cat flap). What one has one of needs no name to end ("I'm unemployed now"). What begins to hold
+    must be what was denied, word for word.
     """
     if new.value == old.value:
         return True
     if new.holds:
         return False
+    if not new.value:
+        return is_single(new.attribute)
+    by_any = new.attribute in _BY_ANY_WORD
+    if new.attribute == "email":
+        return old.value.startswith(f"{new.value}@")
     if _HAN.search(old.value):
-        return new.attribute == "employer" and len(new.value) > 1 and old.value.endswith(new.value)
-    few, many = _TOKEN.findall(new.value), _TOKEN.findall(old.value)
-    named = new.attribute in ("employer", "school") or few[-1:] == many[-1:]
-    return bool(few) and named and set(few) <= set(many)
+        known = by_any or new.attribute in _NAMED_IN_CHINESE
+        return known and len(new.value) > 1 and _begins_or_ends(new.value, old.value, begins=by_any)
+    few, many = tokens(new.value), tokens(old.value)
+    return bool(few) and (by_any or few[-1:] == many[-1:]) and set(few) <= set(many)
 
 
-def _overlap(one: str, other: str) -> bool:
-    """Whether one value may only say the other with more or fewer words."""
-    few, many = _tokens(one), _tokens(other)
-    return few <= many or many <= few
-
-
-def _alike(new: Claim, old: Claim) -> bool:
-    """Whether two values can exclude one another: a city does not exclude its country or its district."""
-    if new.attribute == "residence":
-        return extent(new.value) == extent(old.value)
-    return (_DIGIT.search(new.value) is None) == (_DIGIT.search(old.value) is None)
-
-
-def _tokens(value: str) -> frozenset[str]:
-    return frozenset(_TOKEN.findall(value))
+def _begins_or_ends(part: str, whole: str, *, begins: bool) -> bool:
+    """Whether a value ends with a part of it, or begins so where that counts; not in the middle of a number."""
+    at = whole.rfind(part)
+    if at < 0 or not (at + len(part) == len(whole) or (begins and at == 0)):
+        return False
+    before, after = whole[at - 1 : at] if at else "", whole[at + len(part) :][:1]
+    return not ((part[0].isdecimal() and before.isdecimal()) or (part[-1].isdecimal() and after.isdecimal()))

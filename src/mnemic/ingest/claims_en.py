@@ -4,28 +4,31 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 from ..records import Claim
+from . import claims_en_contact as contact
+from . import claims_en_home as home
 from . import claims_en_life as life
 from . import claims_en_self as who
-from .clauses_en import I_HAVE, NAME, WHEN, Clause, clauses, match, value_of
+from . import claims_en_work as work
+from .clauses_en import NAME, Clause, clauses, match, value_of
 
 
 def read(sentence: str) -> Iterator[Claim]:
     """The claims of one English sentence that is no question."""
     said = list(clauses(sentence))
     for clause in said:
-        for reader in _READERS:
+        for reader in _EVENTS if clause.fresh else _READERS:
             yield from reader(clause)
     for first, second in pairwise(said):
         yield from _across(first, second)
+        yield from home.address_across(first, second)
+    for first, second in combinations(said, 2):
+        yield from contact.contact_across(first, second)
+    yield from life.turned_off(sentence)
 
 
-_NEW_NUMBER = match(
-    rf"{I_HAVE}?(?:changed|got a new|have a new|switched) (?:my )?(?:phone |cell |mobile )?number{WHEN}"
-)
-_IT_IS = match(rf"it(?:'s| is)(?: now)? (?P<phone>{who.PHONE})(?: now)?")
 _WAS_MOVED = match(
     r"(?:the|my|our) (?P<what>[\w ]+?) (?:got|was|has been|is) (?:moved|postponed|rescheduled|pushed back|delayed)"
 )
@@ -35,9 +38,6 @@ _APPOSED = re.compile(rf"an? ({NAME})")
 
 def _across(first: Clause, second: Clause) -> Iterator[Claim]:
     """What two clauses say together: what was changed, and to what."""
-    number = _IT_IS.fullmatch(second.text)
-    if number is not None and _NEW_NUMBER.fullmatch(first.text):
-        yield Claim("phone", who.digits(number["phone"]), True, True)
     moved, when = _WAS_MOVED.fullmatch(first.text), _IT_IS_ON.fullmatch(second.text)
     if moved is not None and when is not None:
         yield Claim(f"date:{moved['what'].casefold()}", value_of(when["when"]), True, True)
@@ -47,16 +47,24 @@ def _across(first: Clause, second: Clause) -> Iterator[Claim]:
             yield Claim("has", value_of(value), True, second.changes)
 
 
-_READERS: tuple[Callable[[Clause], Iterator[Claim]], ...] = (
-    who.residence,
-    who.employer,
-    who.contact,
-    who.name,
+_Reader = Callable[[Clause], Iterator[Claim]]
+# These tell what happened, too, and so read what happened today.
+_EVENTS: tuple[_Reader, ...] = (
+    home.residence,
+    home.address,
+    contact.contact,
+    who.age,
     who.marital_status,
     who.partner,
-    who.being,
-    who.school,
-    life.job_title,
+    work.employer,
+    work.job_title,
+    work.being,
+    work.school,
+    life.ended,
+)
+_READERS: tuple[_Reader, ...] = (
+    *_EVENTS,
+    who.name,
     life.possession,
     life.habit,
     life.liking,

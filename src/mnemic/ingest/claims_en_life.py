@@ -30,21 +30,23 @@ _PET = match(rf"(?:my|our) (?P<what>[\w ]+?) (?:is|'s) (?:called|named) (?P<name
 _LOST = match(
     rf"{I_HAVE}?(?:sold|got rid of|gave away|given away|donated|scrapped"
     rf"|returned) (?P<a>[\w' &-]+?)(?: to [\w' ]+)?{WHEN}(?: and .*)?"
+    rf"|{I_HAVE}?rehomed (?P<f>[\w' &-]+?){WHEN}"
     rf"|{I_HAVE}?(?:traded in|swapped|replaced) (?P<d>[\w' &-]+?) (?:for|with) (?P<for>[\w' &-]+?){WHEN}"
     r"|(?:the|my|our) (?P<e>[\w' &-]+?)(?:'s| is) gone"
     r"|(?:i|we) no longer (?:have|own|drive) (?P<b>[\w' &-]+)"
     rf"|(?:i|we) don't (?:have|own|drive) (?P<c>[\w' &-]+?){NO_MORE}"
 )
 _DIED = match(
-    rf"(?:my|our) (?:(?:old|poor|sweet|dear) )?(?P<what>{_ANIMAL})(?: (?P<name>{NAME}))? (?:died|passed away"
+    rf"(?:my|our) (?:(?:poor|sweet|dear|beloved) )?(?P<what>{_ANIMAL})(?: (?P<name>{NAME}))? (?:died|passed away"
     rf"|was put down|got put down){WHEN}"
     rf"|(?P<name3>{NAME}) (?:died|passed away|was put down|got put down){WHEN}"
     rf"|(?:we|i)(?: had to)? put (?:my|our) (?P<what2>{_ANIMAL})(?: (?P<name2>{NAME}))? down{WHEN}"
+    rf"|(?:we|i)(?: had to)? put (?P<name4>{NAME}) down{WHEN}"
 )
 
 
 _OTHER_ONE = re.compile(r"\b(?:old|other|spare|first|ex|extra)\b")
-_LOSSES = ("a", "b", "c", "d", "e")
+_LOSSES = ("a", "b", "c", "d", "e", "f")
 
 
 def _brand(text: str) -> tuple[str, ...]:
@@ -53,23 +55,36 @@ def _brand(text: str) -> tuple[str, ...]:
     return (name[0].split()[0],) if name and " " in name[0] else ()
 
 
+_GIVES_NAME = re.compile(r"(?<!^)\b(?!I\b)[A-Z]\w+|\b(?:called|named|name)\b")
+
+
 def possession(clause: Clause) -> Iterator[Claim]:
     for found in (pattern.fullmatch(clause.text) for pattern in (HAS, _PET, _MY_ANIMAL)):
         what = found["what"].casefold() if found else ""
         if found is not None and not set(what.split()) & _KIN and not LIMITED.search(what):
             held = (found["what"], found["name"] or "", *_brand(found["what"]))
             yield from (Claim("has", value_of(one), True, clause.changes) for one in held if value_of(one))
+            if not found["name"] and not _GIVES_NAME.search(clause.sentence):
+                yield Claim("unnamed", value_of(what), True, False)
+
+
+def ended(clause: Clause) -> Iterator[Claim]:
+    """What the speaker has no longer: things that went, animals that died."""
     lost = _LOST.fullmatch(clause.text)
     doubt = LONG_AGO.search(clause.text) or _OTHER_ONE.search(clause.lower)
     if lost is not None and not doubt and not LIMITED.search(named(lost, *_LOSSES).casefold()):
         yield Claim("has", value_of(named(lost, *_LOSSES)), False, True)
+        yield Claim("habit:keep", value_of(named(lost, *_LOSSES)), False, True)
         if lost["for"]:
             yield Claim("has", value_of(lost["for"]), True, True)
     died = _DIED.fullmatch(clause.text)
     if died is not None:
-        for value in (named(died, "what", "what2"), named(died, "name", "name2", "name3")):
-            if value:
-                yield Claim("has", value_of(value), False, True)
+        kind, name = named(died, "what", "what2"), named(died, "name", "name2", "name3", "name4")
+        if name:
+            yield Claim("has", value_of(name), False, True)
+        if kind:
+            # A name tells which of several it was; one that was never told a name may be it.
+            yield Claim("unnamed" if name else "has", value_of(kind), False, True)
 
 
 _HABITS = {
@@ -152,25 +167,67 @@ def _object(base: str, text: str) -> str | None:
     return value if _THING.fullmatch(value) and not LIMITED.search(value) else None
 
 
+_DISLIKES = ("hate", "dislike", "detest", "can't stand", "loathe")
 _LIKES = match(
-    r"(?:i|we)(?: (?:really|absolutely|still|now|just))? (?P<verb>like|love|enjoy|adore|hate|dislike|detest"
-    r"|can't stand) (?P<what>.+)"
+    r"(?:(?:i|we)(?: (?:really|absolutely|actually|still|now|just|quite|have come to|have grown to))?"
+    r"|(?:i've|i have|we've) (?:come|grown|started|learned|learnt) to) (?P<verb>like|love"
+    rf"|enjoy|adore|hate|dislike|detest|loathe|can't stand) (?P<what>.+?)(?P<more> now|{NO_MORE})?"
 )
 _LIKES_NOT = match(
-    rf"(?:i|we) (?:no longer|don't) (?P<verb>like|love|enjoy|hate|dislike|mind) (?P<what>.+?)(?P<more>{NO_MORE})?"
+    rf"(?:i|we) (?:no longer|don't)(?: really)? (?P<verb>like|love|enjoy|hate|dislike|mind) (?P<what>.+?)"
+    rf"(?P<more>{NO_MORE})?"
+)
+_WENT_OFF = match(
+    rf"{I_HAVE}?(?:gone|went) (?:(?:right|completely|totally) )?off (?P<a>.+?){WHEN}"
+    rf"|{I_HAVE}?(?:lost (?:interest in|my taste for)"
+    rf"|fallen out of love with|got bored of|grown out of|stopped (?:liking|loving|enjoying)) (?P<b>.+?){WHEN}"
+    rf"|(?:i'm|i am) (?:no longer|not) (?:into|a fan of|fond of|keen on) (?P<c>.+?)(?P<more>{NO_MORE})?"
+)
+_TURNED_OFF = match(
+    r"(?:.*[,;.] )?i used to (?:like|love|enjoy|adore) (?P<what>[\w' &-]+?),? but(?: not any ?more|(?: now)? i"
+    r"(?: don't(?: (?:like|love|enjoy) it)?(?: any ?more| any longer)| no longer do| hate it(?: now)?"
+    r"| can't stand it(?: now)?))"
+    r"(?:[,;.!].*)?"
 )
 
 
 def liking(clause: Clause) -> Iterator[Claim]:
-    ended = _LIKES_NOT.fullmatch(clause.text)
-    found = ended or _LIKES.fullmatch(clause.text)
+    off = _WENT_OFF.fullmatch(clause.text)
+    if off is not None:
+        told = off["c"] is None or bool(off["more"]) or "no longer" in clause.lower
+        yield from _likes(named(off, "a", "b", "c"), False, told)
+        return
+    denied = _LIKES_NOT.fullmatch(clause.text)
+    found = denied or _LIKES.fullmatch(clause.text)
     if found is None:
         return
+    told = (
+        bool(found["more"])
+        or re.match(r"(?:i|we)(?:'ve)? (?:no longer|now|have|come|grown|started|learn)", clause.lower)
+        is not None
+    )
     what = _object("", found["what"])
-    if what:
-        dislikes = found["verb"].casefold() in ("hate", "dislike", "detest", "can't stand")
-        told = ended is not None and (bool(ended["more"]) or "no longer" in clause.lower)
-        yield Claim("dislikes" if dislikes else "likes", what, ended is None, told)
+    if found["verb"].casefold() not in _DISLIKES:
+        yield from _likes(found["what"], denied is None, told)
+    elif what:
+        yield Claim("dislikes", what, denied is None, told)
+        if denied is None:
+            yield Claim("likes", what, False, told)
+
+
+def turned_off(sentence: str) -> Iterator[Claim]:
+    """What a whole sentence says was liked, and is not any more."""
+    found = _TURNED_OFF.fullmatch(sentence.replace("’", "'").strip())
+    if found is not None:
+        yield from _likes(found["what"], False, True)
+
+
+def _likes(what: str, holds: bool, told: bool) -> Iterator[Claim]:
+    value = _object("", what)
+    if value:
+        yield Claim("likes", value, holds, told)
+        if holds and told:
+            yield Claim("dislikes", value, False, True)
 
 
 _MY = match(r"(?:my|our) (?P<what>[\w -]+?) is(?P<now> now)? (?P<value>[^;:!?()]+?)(?P<later> now)?")
@@ -190,20 +247,34 @@ _IS_MY = match(
 _REPORTS = match(rf"i(?: now)? report to (?P<value>{NAME})(?: now)?")
 _CHOSEN = ("favorite", "favourite", "main", "primary", "native", "preferred", "default", "current", "usual")
 _OWN_READER = frozenset(
-    ("email", "e-mail", "email address", "name", "employer", "phone number", "number", "home")
+    (
+        *(
+            "email",
+            "e-mail",
+            "email address",
+            "e-mail address",
+            "phone number",
+            "number",
+            "phone",
+            "cell",
+            "mobile",
+        ),
+        *(
+            "landline",
+            "name",
+            "full name",
+            "surname",
+            "last name",
+            "family name",
+            "employer",
+            "home",
+            "address",
+            "age",
+        ),
+        *("birthday", "wife", "husband", "divorce"),
+    )
 )
 _BOSS = words("manager boss supervisor line-manager")
-
-
-_TITLE = match(r"my(?P<new> new)? (?:job title|title|role|position|job) is(?P<now> now)? (?P<title>[\w -]+?)")
-
-
-def job_title(clause: Clause) -> Iterator[Claim]:
-    found = _TITLE.fullmatch(clause.text)
-    if found is not None:
-        yield Claim(
-            "job", value_of(found["title"]), True, clause.changes or bool(found["new"] or found["now"])
-        )
 
 
 def mine(clause: Clause) -> Iterator[Claim]:

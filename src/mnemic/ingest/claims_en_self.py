@@ -1,4 +1,4 @@
-"""Claims in English about who and where the speaker is: home, work, contact, name, family, being, school."""
+"""Claims in English about who the speaker is: name, age, family."""
 
 from __future__ import annotations
 
@@ -6,201 +6,163 @@ import re
 from collections.abc import Iterator
 
 from ..records import Claim
-from .clauses_en import DIGIT, I_HAVE, LONG_AGO, NAME, NO_MORE, TAIL, WHEN, Clause, match, named, value_of
+from .clauses_en import I_HAVE, LONG_AGO, NAME, NO_MORE, WHEN, Clause, match, named, value_of
 from .rules import words
 
-# Capital words after "moved to" that are no places.
-_NO_PLACE = words(
-    """linux windows mac macos ubuntu debian arch fedora android ios iphone apple pixel chrome firefox safari
-    edge brave spotify netflix notion obsidian slack teams zoom discord vim emacs neovim python rust go java
-    kotlin typescript react vue postgres mysql sqlite aws azure gcp github gitlab kubernetes docker signal
-    whatsapp telegram marketing room row seat gate floor building tier group section line page chapter sales
-    engineering finance hr legal product design support operations monday tuesday wednesday thursday friday
-    saturday sunday january february march april may june july august september october november december
-    plan phase level team division department version bitwarden lastpass gmail outlook protonmail substack
-    medium wordpress ghost figma sketch jira trello asana linear premium pro plus platinum it r&d qa"""
+_NAMED = match(
+    rf"(?:i'm called|my (?:full )?name is|my name's|{I_HAVE}?changed my name(?: from {NAME})? to)"
+    rf"(?: now)? (?P<name>{NAME})"
+    r"(?: now| from now on)?"
 )
-_NOT_HOME = re.compile(
-    r"\b(?:office|company|team|meeting|shop|store|studio|headquarters|hq|server|servers|data|project|department|role"
-    r"|position|desk|app|account|phone|laptop|call|appointment|event|party|conference|class|classes|seat|row|work)\b"
-)
-_HOMES = words(
-    """flat apartment house room condo dorm hostel van boat cabin cottage trailer caravan loft bungalow
-    houseshare flatshare basement villa duplex townhouse parents"""
-)
-_CLUB = re.compile(
-    r"\b(?:gym|club|band|choir|church|class|course|league|party|group|discord|team|call|meeting|forum|society)\b"
-)
-_LIVES = match(
-    r"(?:i|we)(?: (?:now|currently|actually|still|officially))? live(?: now| with my [\w ]+?| alone)? in (?P<a>.+)"
-    r"|(?:i'm|i am|we're|we are)(?: (?:now|currently|officially))? (?:living|based) in (?P<b>.+)"
-    r"|(?:my|our) home is(?: now)? (?:in )?(?P<c>.+)"
-)
-_WITH_PARENTS = match(
-    r"(?:i|we)(?: still)? live (?:with|at) my (?P<who>parents|mum|mom|dad)(?:'s?)?(?: place| house)?(?: in .+)?"
-)
-_MOVED_OUT = match(
-    rf"{I_HAVE}?moved out of (?:my (?P<who>parents|mum|mom|dad)(?:'s?)?|the (?P<home>dorms?|flat"
-    rf"|house))(?: place| house)?{WHEN}"
-)
-_MOVED = match(
-    rf"{I_HAVE}?(?:moved|relocated)(?: (?:house|home|back|out|up|down|over|here))?(?: from {NAME})? to (?P<place>.+)"
-)
-
-
-def residence(clause: Clause) -> Iterator[Claim]:
-    parents = _WITH_PARENTS.fullmatch(clause.text)
-    if parents is not None:
-        yield Claim("dwelling", parents["who"].casefold(), True, clause.changes)
-    left = _MOVED_OUT.fullmatch(clause.text)
-    if left is not None:
-        yield Claim("dwelling", named(left, "who", "home").casefold(), False, True)
-    lives = _LIVES.fullmatch(clause.text)
-    moved = None if lives else _MOVED.fullmatch(clause.text)
-    if lives is None and moved is None:
-        return
-    place = named(lives, "a", "b", "c") if lives else moved["place"] if moved else ""
-    name = re.match(NAME, place)
-    if name is None:
-        if lives and _HOMES & set(re.findall(r"[\w-]+", place.casefold())[:4]):
-            yield Claim("dwelling", value_of(place), True, clause.changes)
-        return
-    rest = place[name.end() :]
-    free = (
-        not rest
-        or TAIL.fullmatch(rest)
-        or re.match(r" (?:with|near|where|alone|by|for (?:good|work|love))\b", rest)
-    )
-    known = set(re.findall(r"[\w&]+", name[0].casefold()))
-    if free and not known & _NO_PLACE and not _NOT_HOME.search(clause.lower) and not DIGIT.search(name[0]):
-        yield Claim("residence", value_of(name[0]), True, not LONG_AGO.search(clause.text))
-
-
-_ORG_NOUN = (
-    r"(?:bank|hospital|school|office|firm|company|shop|store|café|cafe|restaurant|factory|university|library"
-    r"|museum|agency"
-    r"|startup|clinic|hotel|bakery|garage|lab|laboratory|court|station|warehouse|farm|brewery|newspaper|studio|bookshop"
-    r"|bookstore|supermarket|pharmacy|nursery|kindergarten|church|zoo|airport|port|ministry|council"
-    r"|department|practice)"
-)
-_AT = (
-    rf"(?:(?:a|an|the|my)(?: [\w'-]+){{1,4}} (?:called|named) (?P<called>{NAME})"
-    rf"|(?P<org>{NAME}|(?:a|an|the) (?:[\w'-]+ ){{0,3}}{_ORG_NOUN}))"
-)
-_AS = r"(?: as (?:a|an|the) (?P<title>[\w -]+?))?"
-_WORKS = match(
-    rf"(?:i|i'm|i am)(?: (?:now|currently))? (?:work|working)(?: now)? (?:at|for) {_AT}{_AS}{WHEN}"
-)
-_JOINED = match(
-    rf"(?:{I_HAVE}|and )?(?:left {NAME} (?:and joined|to join|for)|joined|started (?:working )?at|started (?:a|my)"
-    rf"(?: new)? job at|got (?:a|the)(?: new)? job at|moved on to) {_AT}{_AS}{WHEN}"
-)
-_LEFT = match(
-    rf"{I_HAVE}?(?:left|quit|resigned from|got fired from|got laid off from|was fired from|was laid off from"
-    rf"|(?:left|quit) my job at) (?P<a>{NAME}){WHEN}(?: (?:and|to) .*)?"
-    rf"|(?:[\w ]+ )?was my last day at (?P<b>{NAME})"
-    rf"|(?P<d>{NAME}) (?:let me go|fired me|laid me off|made me redundant|sacked me){WHEN}"
-    rf"|(?:i no longer work|i don't work|i'm no longer working|i'm not working) (?:at|for) (?P<c>{NAME})(?:{NO_MORE})?"
-)
-
-
-# Joining is working there only where the sentence speaks of work: one joins clubs and services, too.
-_JOB = match(
-    r".*\b(?:left|quit|job|role|position|hired|offer|started|work|working|career|gig|team lead|resigned)\b"
-)
-
-
-def _speaks_of_work(clause: Clause) -> bool:
-    return _JOB.match(clause.sentence) is not None and not _CLUB.search(clause.lower)
-
-
-def employer(clause: Clause) -> Iterator[Claim]:
-    works = _WORKS.fullmatch(clause.text)
-    joined = None if works else _JOINED.fullmatch(clause.text)
-    found = works or joined
-    at_work = works or (joined and (joined["title"] or _speaks_of_work(clause)))
-    if found is not None and at_work:
-        org = value_of(named(found, "called", "org"))
-        yield Claim("employer", org, True, not LONG_AGO.search(clause.text))
-        if found["title"]:
-            yield Claim("job", value_of(found["title"]), True, joined is not None or clause.changes)
-            yield Claim("is", value_of(found["title"]), True, clause.changes)
-    left = _LEFT.fullmatch(clause.text)
-    if left is not None:
-        yield Claim("employer", value_of(named(left, "a", "b", "c", "d")), False, True)
-    stated = _EMPLOYER.fullmatch(clause.text)
-    if stated is not None:
-        yield Claim("employer", value_of(stated["org"]), True, True)
-
-
-_EMPLOYER = match(rf"my(?: new)? employer is(?: now)? (?P<org>{NAME})(?: now)?")
-PHONE = r"[+\d(][\dx().\- ]{4,}\d"
-_REACHED = match(
-    r"my(?P<new> new)?(?: (?:phone|cell|mobile|cellphone|telephone))?(?: phone)? number is(?P<now> now)?"
-    rf" (?P<phone>{PHONE})(?: now)?|(?:you can )?(?:reach|call|text) me (?:on|at) (?P<reach>{PHONE})(?: now)?"
-    r"|my(?P<fresh> new)? e-?mail(?: address)? is(?P<since> now)? (?P<email>\S+@\S+\w)(?: now)?"
-)
-
-
-_OLD_EMAIL = match(rf"i (?:don't use|no longer use|stopped using) (?P<email>\S+@\S+\w)(?:{NO_MORE})?")
-
-
-def contact(clause: Clause) -> Iterator[Claim]:
-    old = _OLD_EMAIL.fullmatch(clause.text)
-    if old is not None:
-        yield Claim("email", old["email"].casefold(), False, True)
-    found = _REACHED.fullmatch(clause.text)
-    if found is None:
-        return
-    changes = clause.changes or bool(named(found, "new", "now", "fresh", "since"))
-    if found["phone"] or found["reach"]:
-        yield Claim("phone", digits(named(found, "phone", "reach")), True, changes or bool(found["phone"]))
-    else:
-        yield Claim("email", found["email"].casefold(), True, True)
-
-
-def digits(phone: str) -> str:
-    return re.sub(r"[^\d+x]", "", phone)
-
-
 _CALLED = match(
-    rf"(?:i(?: now)? go by|i'm called|everyone calls me|people call me|call me|my name is|my name's|i'm going by)"
-    rf"(?: now)? (?P<name>{NAME})(?P<now> now| from now on| these days)?"
+    rf"(?:i(?: now)? go by|(?P<others>everyone calls me|people call me)|(?:please )?call me|i'm going by)"
+    rf"(?: now)? (?P<name>{NAME})(?: now| from now on| these days)?"
+)
+_NOT_CALLED = match(
+    rf"(?:please )?(?:don't|do not|stop) (?:call|calling) me (?P<a>{NAME})(?:{NO_MORE})?"
+    rf"|i no longer go by (?P<b>{NAME})|(?:nobody|no one) calls me (?P<c>{NAME})(?:{NO_MORE})"
+)
+_SURNAME = match(
+    rf"my(?P<new> new)? (?:surname|last name|family name) is(?P<now> now)?(?: just)? (?P<name>{NAME})"
+    rf"(?P<later> now| since .*)?"
+    rf"|{I_HAVE}?changed my (?:surname|last name|family name)(?: from {NAME})? to (?P<to>{NAME})(?: .*)?"
+)
+_TITLED = match(rf"(?:i'm|i am)(?: now)? (?:mr|mrs|ms|mx|dr)\.? (?P<name>{NAME})(?: now)?")
+_NOW_NAMED = match(rf"(?:i'm|i am)(?: now)? (?P<name>{NAME} {NAME})(?: now)?")
+_NO_NAME = words(
+    "asap monday tuesday wednesday thursday friday saturday sunday uber mobile home cell mom mum dad boss sir back"
+)
+_NEW_NAME = re.compile(
+    r"\b(?:took (?:my|his|her) (?:\w+'s )?name|surname|last name|family name|maiden name|changed my name)\b"
 )
 
 
 def name(clause: Clause) -> Iterator[Claim]:
-    found = _CALLED.fullmatch(clause.text)
-    if found is not None:
-        plain = not clause.lower.startswith(("everyone", "people"))
-        yield Claim("name", value_of(found["name"]), True, plain or clause.changes)
+    found = _NAMED.fullmatch(clause.text)
+    whole = value_of(found["name"]) if found else ""
+    if found is None and clause.changes and _NEW_NAME.search(clause.sentence.casefold()):
+        renamed = _NOW_NAMED.fullmatch(clause.text)
+        whole = value_of(renamed["name"]) if renamed else ""
+        titled = _TITLED.fullmatch(clause.text)
+        if titled is not None:
+            yield Claim("surname", value_of(titled["name"]), True, True)
+    if whole:
+        yield Claim("name", whole, True, True)
+        if " " in whole:
+            yield Claim("surname", whole.rpartition(" ")[2], True, False)
+    surname = _SURNAME.fullmatch(clause.text)
+    if surname is not None:
+        told = any(surname[one] for one in ("new", "now", "later", "to"))
+        yield Claim("surname", value_of(named(surname, "name", "to")), True, told or clause.changes)
+    called, no_more = _CALLED.fullmatch(clause.text), _NOT_CALLED.fullmatch(clause.text)
+    if called is not None and called["name"].casefold() not in _NO_NAME:
+        known = called["others"] is not None
+        yield Claim("known" if known else "called", value_of(called["name"]), True, not known)
+    if no_more is not None:
+        by = value_of(named(no_more, "a", "b", "c"))
+        yield from (Claim(kind, by, False, True) for kind in ("called", "known"))
 
 
+_UNITS = (
+    *(
+        "one",
+        "two",
+        "three",
+        "four",
+        "five",
+        "six",
+        "seven",
+        "eight",
+        "nine",
+        "ten",
+        "eleven",
+        "twelve",
+        "thirteen",
+    ),
+    *("fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"),
+)
+_TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
+_YEARS = rf"(?:\d{{1,3}}|(?:{'|'.join(_TENS)})(?:[ -](?:{'|'.join(_UNITS[:9])}))?|{'|'.join(_UNITS)})"
+_AGED = match(
+    rf"(?:i'm|i am)(?: (?:now|already|officially|finally))? (?P<a>{_YEARS})(?: years? old| yo| y/o)?"
+    rf"(?: now| already| as of today)?"
+    rf"|my age is(?: now)? (?P<b>{_YEARS})(?: now)?"
+)
+_TURNED = match(
+    rf"{I_HAVE}?(?:turned|hit) (?P<c>{_YEARS}){WHEN}"
+    rf"|{I_HAVE}?(?:had|celebrated) my (?P<d>\d{{1,3}})(?:st|nd|rd|th) birthday{WHEN}"
+    r"|(?:it's|it is|it was|is|was) my (?P<e>\d{1,3})(?:st|nd|rd|th) birthday(?: yesterday| last \w+)?"
+)
+_AGES = range(4, 121)
+
+
+def age(clause: Clause) -> Iterator[Claim]:
+    found = _TURNED.fullmatch(clause.text)
+    if found is not None and found["e"] and _not_today(clause):
+        return
+    found = found or (None if _not_today(clause) else _AGED.fullmatch(clause.text))
+    if found is None or LONG_AGO.search(clause.text):
+        return
+    years = _number(named(found, *found.re.groupindex).casefold())
+    if years in _AGES:
+        yield Claim("age", str(years), True, True)
+
+
+def _not_today(clause: Clause) -> bool:
+    """Whether a clause speaks of a time near by that is not the birthday itself."""
+    lower = clause.sentence.casefold()
+    return clause.fresh and not ("birthday" in lower and re.search(r"\btoday\b", lower))
+
+
+def _number(told: str) -> int:
+    if told.isdecimal():
+        return int(told)
+    tens, _, units = told.replace("-", " ").partition(" ")
+    whole = 10 * (_TENS.index(tens) + 2) if tens in _TENS else 0
+    rest = units if whole else tens
+    return whole + (_UNITS.index(rest) + 1 if rest else 0)
+
+
+_MY_PARTNER = r"my (?:girlfriend|boyfriend|partner|fiancée?) and i "
+_US = rf"(?:{I_HAVE}|{NAME} and i |{_MY_PARTNER}|my (?:wife|husband) and i )"
+# Status, whether it is an event, and how it is told.
 _MARITAL = (
-    ("married", match(
+    ("married", False, match(
         rf"(?:i'm|i am|we're)(?: happily)? married(?: to {NAME}| now)?{WHEN}|my (?:wife|husband) is (?:called "
         rf"|named )?{NAME}"
     )),
-    ("married", match(rf"(?:{I_HAVE}|{NAME} and i )got married{WHEN}")),
-    ("divorced", match(
-        rf"(?:{I_HAVE}|{NAME} and i |my (?:wife|husband) and i )(?:got |are |have )?(?:divorced"
-        rf"|separated){WHEN}|i'm divorced{WHEN}"
+    ("married", True, match(
+        rf"(?:{_US}|i |we )(?:all )?(?:got (?:re)?married(?: again)?|remarried|tied the knot|eloped|got hitched){WHEN}"
     )),
-    ("single", match(r"(?:i'm|i am) single(?: now)?")),
-    ("single", match(
-        rf"(?:{I_HAVE}|{NAME} and i |my (?:girlfriend|boyfriend|partner|fiancée?) and i )(?:broke"
-        rf"|split) up(?: with {NAME})?{WHEN}"
+    ("divorced", True, match(
+        rf"(?:{_US})(?:got |are |have )?(?:divorced|separated){WHEN}"
+        rf"|(?:my|our|the) divorce (?:is final|came through|is finali[sz]ed|was finali[sz]ed){WHEN}"
     )),
-    ("engaged", match(rf"(?:i'm|i am|we're) engaged(?: to {NAME})?{WHEN}")),
-    ("engaged", match(rf"(?:{I_HAVE}|{NAME} and i )got engaged{WHEN}")),
-    ("widowed", match(r"(?:i'm|i am) (?:widowed|a widow|a widower)(?: now)?")),
+    ("divorced", False, match(rf"i'm divorced{WHEN}")),
+    ("single", False, match(r"(?:i'm|i am) single(?: now| again)?")),
+    ("single", True, match(
+        rf"(?:{I_HAVE}|{NAME} and i |{_MY_PARTNER})(?:broke|split) up(?: with {NAME})?{WHEN}"
+    )),
+    ("engaged", False, match(rf"(?:i'm|i am|we're) engaged(?: to {NAME})?{WHEN}")),
+    ("engaged", True, match(rf"(?:{I_HAVE}|{NAME} and i )got engaged{WHEN}")),
+    ("partnered", False, match(
+        r"(?:i'm|i am)(?: now)? in a (?:new )?relationship(?: now)?|(?:i'm|i am) (?:seeing|dating) someone(?: now)?"
+        r"|i(?: now)? have a (?:new )?(?:girlfriend|boyfriend|partner)(?: now)?"
+    )),
+    ("widowed", False, match(r"(?:i'm|i am) (?:widowed|a widow|a widower)(?: now)?")),
+    ("widowed", True, match(rf"my (?:wife|husband)(?: {NAME})? (?:died|passed away){WHEN}")),
 )  # fmt: skip
+_CALLED_OFF = match(
+    rf"{_US}?(?:called off|cancelled|canceled|broke off) (?:the|our|my) (?:engagement|wedding){WHEN}"
+)
 
 
 def marital_status(clause: Clause) -> Iterator[Claim]:
-    for status, pattern in _MARITAL:
-        if pattern.fullmatch(clause.text):
+    for status, happened, pattern in _MARITAL:
+        if (happened or not clause.fresh) and pattern.fullmatch(clause.text):
             yield Claim("marital_status", status, True, not LONG_AGO.search(clause.text))
+    if _CALLED_OFF.fullmatch(clause.text):
+        yield Claim("marital_status", "engaged", False, True)
 
 
 _PARTNER = (
@@ -211,7 +173,7 @@ _PARTNER = (
     (True, match(rf"(?:i'm|i am) (?:happily )?(?:married|engaged) to (?P<name>{NAME})")),
     (False, match(
         rf"(?P<name>{NAME}) and i (?:broke up|split up|separated|got divorced|are divorced"
-        rf"|called off the (?:engagement|wedding)){WHEN}"
+        rf"|called off the engagement){WHEN}"
     )),
     (False, match(rf"{I_HAVE}?(?:broke|split) up with (?P<name>{NAME}){WHEN}")),
 )  # fmt: skip
@@ -221,77 +183,4 @@ def partner(clause: Clause) -> Iterator[Claim]:
     for holds, pattern in _PARTNER:
         found = pattern.fullmatch(clause.text)
         if found is not None:
-            yield Claim("partner", value_of(found["name"]), holds, clause.changes or not holds)
-
-
-_IS = match(
-    r"(?:i'm|i am)(?: now)? (?:(?P<a>an? [\w -]+?)(?: (?:at|for|with) (?P<at>.+?))?"
-    r"|(?P<adjective>[\w-]+))(?P<now> now)?"
-)
-_IS_NOT = match(
-    rf"(?:i'm|i am) (?:no longer|not) (?P<a>(?:an? |the )?[\w-]+(?: (?!anymore\b)[\w-]+)?)(?P<more>{NO_MORE})?"
-    r"|(?:(?:i|i've|i have) )?(?:gave up|given up|stopped|quit) being (?:an? )?(?P<b>[\w-]+)(?: .*)?"
-)
-_NO_WORK = words("volunteer member regular guest patient customer fan speaker mentor subscriber visitor")
-_STATES = words(
-    "vegetarian vegan pescatarian unemployed retired pregnant diabetic left-handed religious sober celiac gluten-free"
-    " freelance"
-)
-
-
-_BORN = match(
-    rf"(?:the|our|my) baby(?:'s| is) here|(?:i|we) (?:gave birth|had the baby){WHEN}|(?:the|our) baby was born{WHEN}"
-)
-_SEEKS = match(
-    r"(?:i'm|i am|we're)(?: still| currently)? (?:looking|searching|hunting) for (?P<what>[\w -]+)"
-)
-_FOUND = match(
-    rf"{I_HAVE}?(?:found|landed|got) (?P<what>an? (?:\w+ )?(?:job|flat|apartment|house|place|room|roommate"
-    rf"|nanny)){WHEN}"
-)
-
-
-def being(clause: Clause) -> Iterator[Claim]:
-    if _BORN.fullmatch(clause.text):
-        yield Claim("is", "pregnant", False, True)
-    for holds, pattern in ((True, _SEEKS), (False, _FOUND)):
-        sought = pattern.fullmatch(clause.text)
-        if sought is not None:
-            yield Claim("seeking", value_of(sought["what"]), holds, clause.changes or not holds)
-    ended = _IS_NOT.fullmatch(clause.text)
-    if ended is not None:
-        if ended["b"] or ended["more"] or "no longer" in clause.lower:
-            yield Claim("is", value_of(named(ended, "a", "b")), False, True)
-        return
-    found = _IS.fullmatch(clause.text)
-    if found is None:
-        return
-    if found["adjective"]:
-        if found["adjective"].casefold() in _STATES:
-            yield Claim("is", found["adjective"].casefold(), True, clause.changes)
-        return
-    value = value_of(found["a"])
-    yield Claim("is", value, True, clause.changes)
-    place = re.match(NAME, found["at"] or "")
-    if place is None or value in _NO_WORK:
-        return
-    if value.endswith("student"):
-        yield Claim("school", value_of(place[0]), True, clause.changes)
-    else:
-        yield Claim("job", value, True, clause.changes)
-        yield Claim("employer", value_of(place[0]), True, False)
-
-
-_STUDIES = match(
-    rf"(?:i|i'm|i am)(?: now| currently)? (?:study|studying|go|going|enrolled)(?: [\w ]+)? (?:at"
-    rf"|to) (?P<school>{NAME}){WHEN}"
-)
-_GRADUATED = match(rf"{I_HAVE}?(?:graduated from|dropped out of|finished at|left) (?P<school>{NAME}){WHEN}")
-_SCHOOL = re.compile(r"\b(?:college|university|school|academy|institute|uni|polytechnic|mit|ucla)\b")
-
-
-def school(clause: Clause) -> Iterator[Claim]:
-    for pattern, holds in ((_STUDIES, True), (_GRADUATED, False)):
-        found = pattern.fullmatch(clause.text)
-        if found is not None and (_SCHOOL.search(found["school"].casefold()) or "graduated" in clause.lower):
-            yield Claim("school", value_of(found["school"]), holds, clause.changes or not holds)
+            yield Claim("partner", value_of(found["name"]), holds, not holds)

@@ -15,17 +15,50 @@ _DOUBT = re.compile(
     r"|episode|character|series|says?|said|told|thinks|heard|asked|promised|threatened|temporar\w+|for now|for a while"
     r"|for the (?:week|weekend|day|afternoon|evening|night|summer|winter|month|time being)|this (?:week|weekend|morning"
     r"|afternoon|evening|month)|today|tonight|until|till|visiting|visit|vacation|holiday|also|too|as well|sometimes"
-    r"|second|another|part-time|side|weekends|again|never|hardly|joking|kidding|even|d)\b|'d\b|'ll\b"
+    r"|second|another|part-time|side|weekends|(?<!single )again|never|hardly|joking|kidding|even|d)\b|'d\b|'ll\b"
 )
+# Said anywhere in a sentence, it makes all of that hold for a time only.
+_FOR_A_TIME = re.compile(
+    r"\b(?:for now|for a (?:while|bit|few|couple)|just for|only for|temporar\w+|until|till|for the (?:week|weekend|day"
+    r"|night|summer|winter|month|semester|time being)|interim|subletting|hotel|airbnb|hostel)\b"
+)
+# Others' words, and jokes.
+_QUOTED = re.compile(r"[\"“][^\"”]*\s[^\"”]*[\"”]")
+_TELLS = re.compile(
+    r"\b(?:wrote|texts?|texted|goes|said|says|quotes?|tweet(?:ed)?|posted|sings?|yelled|shouted|messaged?|replied|typed"
+    r"|reads|caption|lyrics)\b[^:]{0,30}:|\b(?:haha\w*|lol|lmao|jk)\b",
+)
+# When something happened; of what holds it would say for how long.
+_JUST_NOW = re.compile(
+    r"\b(?<!as of )(?<!from )(?:earlier |late )?(?:today|tonight"
+    r"|this (?:week|weekend|morning|afternoon|evening|month|term))\b"
+)
+# Who a clause speaks of, where that is not the speaker; and clauses that leave it out.
+_OF_OTHERS = re.compile(
+    r"(?:[Mm]y|[Oo]ur|[Hh]is|[Hh]er|[Tt]heir|[Tt]he|[Aa]n?|[Oo]ne|[Hh]e|[Ss]he|[Tt]hey|[Yy]ou|[Ss]omeone|[Ee]veryone) "
+    r"|(?!I\b|I'|We\b|We'|It\b|It'|Got\b|Just\b)[A-Z][\w'-]+(?: and (?!I\b)[A-Z]\w+)? (?=\S+ \S)"
+)
+_NO_SUBJECT = re.compile(
+    r"(?:just |finally |also )?(?:moved|relocated|left|quit|joined|started|sold|got|gave|found|landed|graduated|dropped"
+    r"|transferred|switched|changed|cancelled|canceled|called|broke|split|turned|retired|traded|swapped|replaced|stopped"
+    r"|closed|resigned|remarried|went|rehomed|donated|scrapped|postponed|bank)\b",
+    re.IGNORECASE,
+)
+# What people leave out when they type.
+_TYPED = {"im": "i'm", "ive": "i've", "dont": "don't", "cant": "can't", "doesnt": "doesn't", "isnt": "isn't"}
+_SLIPS = re.compile(rf"\b(?:{'|'.join(_TYPED)})\b", re.IGNORECASE)
+
 _CUT = re.compile(
-    r"[;:()!]|,(?!\d)|\.(?=\s|$)|\s[-–—]+\s|[–—]"
+    r"[;:!]|\((?!\d+\))|(?<!\d)\)|[\U0001f000-\U0001faff\u2600-\u27bf\ufe0f]+|,(?!\d)|\.(?=\s|$)|\s[-–—]+\s|[–—]"
     r"|\s(?=(?:and|but|so|because|since)\s(?:i|i'm|i've|we|we're|we've|my|our|now|joined|moved|started|bank)\b)",
     re.IGNORECASE,
 )
 _LEAD = re.compile(
-    r"(?:(?:and|but|so|well|oh|ok|okay|hey|hi|actually|honestly|finally|officially|now|just|yes|yeah|fyi|btw|update"
-    r"|heads up|by the way|good news|bad news|as of (?:\w+ )?\w+|these days|nowadays|currently|because|since|then"
-    r"|unfortunately|sadly|anyway|yesterday|last (?:week|weekend|month|year)|recently|please note)\b[\s,]*)+",
+    r"(?:(?:and|but|so|well|oh|ok|okay|hey|hi|actually|honestly|finally|officially|now|just|yes|yeah|fyi|btw"
+    r"|(?:small |quick )?update|heads up|today|last night|(?:on|last|this) (?:mon|tues|wednes|thurs|fri|satur|sun)day"
+    r"|this (?:week|weekend|month|morning)|by the way|good news|bad news|these days|nowadays"
+    r"|as of (?:now|today|yesterday|(?:last|this) \w+|[a-z]+ \d+\w*)|currently|because|since|then|unfortunately|sadly"
+    r"|anyway|yesterday|last (?:week|weekend|month|year)|recently|please note)\b[\s,]*)+",
     re.IGNORECASE,
 )
 _NOW = re.compile(
@@ -75,20 +108,27 @@ WHEN = (
     rf"|on {_DAY}|(?:a|an|two|three|\d+) (?:days?|weeks?|months?|years?) ago))?"
 )
 _PLACED = re.compile(rf"\b(?:in|to) {NAME}$")
+_MOVES = re.compile(r"\bmoved\b", re.IGNORECASE)
+_TO_HOUSE = re.compile(r"to \d")
 _WITH_ME = re.compile(r"and [Ii]\b")
 _SOMEONE = re.compile(rf"(?:[Mm]y \w+|{NAME})")
 I_HAVE = (
-    r"(?:(?:i|we|i've|we've|i have|we have)(?: (?:just|finally|recently|officially|permanently|all|now))? )"
+    r"(?:(?:i|we|i've|we've|i have|we have)"
+    r"(?: (?:just|finally|recently|officially|legally|permanently|all|now))? )"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """One clause as written, without discourse words before it; its sentence, and whether that tells a change."""
+    """One clause as written, without discourse words before it; its sentence, and whether that tells a change.
+
+    fresh: it speaks of today or this week, without these words: what happened then is told, what holds only then not.
+    """
 
     text: str
     sentence: str
     changes: bool
+    fresh: bool = False
 
     @property
     def lower(self) -> str:
@@ -108,14 +148,28 @@ def named(found: re.Match[str], *names: str) -> str:
 
 def clauses(sentence: str) -> Iterator[Clause]:
     """The clauses of a sentence that leave no doubt that what they say holds now, of the speaker or of others."""
-    plain = sentence.replace("’", "'").strip()
-    changes = _NOW.search(plain.casefold()) is not None
+    plain = _SLIPS.sub(_in_full, _QUOTED.sub(" ", sentence.replace("’", "'")).strip())
+    lower = plain.casefold()
+    if _FOR_A_TIME.search(lower) or _TELLS.search(lower):
+        return
+    changes = _NOW.search(lower) is not None
+    others = False
     for piece in _rejoined(_CUT.split(plain)):
         bare = piece.strip()
         lead = _LEAD.match(bare)
         text = (bare[lead.end() :] if lead else bare).strip(" .\"'")
-        if text and not _DOUBT.search(text.casefold()):
-            yield Clause(text, plain, changes)
+        untimed = " ".join(_JUST_NOW.sub(" ", text).split())
+        fresh = untimed != text or bool(lead and _JUST_NOW.search(lead[0].casefold()))
+        if others and _NO_SUBJECT.match(untimed):
+            # Still of them: nobody else was named.
+            continue
+        others = _OF_OTHERS.match(untimed) is not None
+        if untimed and not _DOUBT.search(untimed.casefold()):
+            yield Clause(untimed, plain, changes, fresh)
+
+
+def _in_full(found: re.Match[str]) -> str:
+    return _TYPED[found[0].casefold()]
 
 
 def _rejoined(pieces: list[str]) -> list[str]:
@@ -125,7 +179,8 @@ def _rejoined(pieces: list[str]) -> list[str]:
         bare = piece.strip()
         with_me = found and _WITH_ME.match(bare) and _SOMEONE.fullmatch(found[-1])
         in_place = found and re.fullmatch(NAME, bare) and _PLACED.search(found[-1])
-        if with_me or in_place:
+        goes_on = found and _TO_HOUSE.match(bare) and _MOVES.search(found[-1])
+        if with_me or in_place or goes_on:
             found[-1] = f"{found[-1]} {bare}"
         else:
             found.append(bare)

@@ -8,7 +8,17 @@ from datetime import date, tzinfo
 from typing import Any
 
 from ..checks import canonical_json, check_categories, check_memory_id, check_metadata, check_text, shown
-from ..clock import Instant, day_of, iso, parse_day, parse_instant, parse_when, zone_at
+from ..clock import (
+    LAST_INSTANT,
+    Instant,
+    day_of,
+    iso,
+    parse_day,
+    parse_duration,
+    parse_instant,
+    parse_when,
+    zone_at,
+)
 from ..errors import ValidationError, nearest
 from ..records import Content, How, Kind, Meeting, Proposal, Provenance, Span, Validity
 from .messages import Heard
@@ -21,6 +31,7 @@ FACT_KEYS = (
     "metadata",
     "categories",
     "expiration_date",
+    "ttl",
     "source",
     "attributed_to",
     "supersedes",
@@ -60,6 +71,29 @@ def expiry(value: Any, tz: tzinfo, field: str = "expiration_date") -> tuple[str 
     return day.isoformat(), parse_when(day, tz, field=field).end
 
 
+def kept_until(
+    expiration_date: Any, ttl: Any, stored_at: Instant, tz: tzinfo, of: str = ""
+) -> tuple[str | None, Instant | None]:
+    """How long a memory is kept: through a day, or for a time from when it is stored; and that day in the user's zone.
+
+    of: what the two belong to, for errors. Raises `ValidationError` where both are given.
+    """
+    if ttl is None:
+        return expiry(expiration_date, tz, f"{of}expiration_date")
+    if expiration_date is not None:
+        raise ValidationError(
+            f"Give {of}ttl or {of}expiration_date, not both: each says how long it is kept.",
+            details={"field": f"{of}ttl"},
+        )
+    at = stored_at + parse_duration(ttl, field=f"{of}ttl")
+    if at > LAST_INSTANT:
+        raise ValidationError(
+            f"{of}ttl ends after the year 9999; leave it out for what is kept for good.",
+            details={"field": f"{of}ttl"},
+        )
+    return day_of(at, tz).isoformat(), at
+
+
 def read_timestamp(value: Any, tz: tzinfo, field: str = "timestamp") -> Instant:
     """The instant of a talk: a time, or the first instant of a day, month or year."""
     return parse_instant(value, tz, field=field)
@@ -94,20 +128,20 @@ def _day_said(said_at: Instant | None, common: Common) -> str:
     return "" if told is None else day_of(told, common.tz).isoformat()
 
 
-def given_facts(facts: Any, heard: Heard, common: Common) -> list[Proposal]:
+def given_facts(facts: Any, heard: Heard, common: Common, stored_at: Instant) -> list[Proposal]:
     """The proposals of `facts=[...]`: strings, or dicts with `FACT_KEYS`.
 
-    `source` is the number, or numbers, of the messages of this call that state the fact. Raises
-    `ValidationError` naming the fact's number and field.
+    `source` is the number, or numbers, of the messages of this call that state the fact. A `ttl` counts from
+    `stored_at` on. Raises `ValidationError` naming the fact's number and field.
     """
     if isinstance(facts, str | Mapping) or not isinstance(facts, Sequence):
         raise ValidationError(f"facts must be a list of dicts or strings, not {shown(facts)}.")
     if not facts:
         raise ValidationError("facts is empty: there is nothing to add.")
-    return [_fact(fact, i, heard, common) for i, fact in enumerate(facts)]
+    return [_fact(fact, i, heard, common, stored_at) for i, fact in enumerate(facts)]
 
 
-def _fact(fact: Any, number: int, heard: Heard, common: Common) -> Proposal:
+def _fact(fact: Any, number: int, heard: Heard, common: Common, stored_at: Instant) -> Proposal:
     field = f"facts[{number}]"
     if isinstance(fact, str):
         fact = {"text": fact}
@@ -121,9 +155,10 @@ def _fact(fact: Any, number: int, heard: Heard, common: Common) -> Proposal:
             )
     own = check_metadata(fact.get("metadata"), f"{field}.metadata")
     day = fact.get("event_date")
+    last_day, ttl = fact.get("expiration_date"), fact.get("ttl")
     expires = common.expires
-    if fact.get("expiration_date") is not None:
-        expires = expiry(fact["expiration_date"], common.tz, f"{field}.expiration_date")
+    if last_day is not None or ttl is not None:
+        expires = kept_until(last_day, ttl, stored_at, common.tz, f"{field}.")
     spans = _spans(fact.get("source"), heard, field)
     attributed = fact.get("attributed_to")
     first = heard.messages[spans[0].message] if spans else None

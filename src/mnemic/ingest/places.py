@@ -1,4 +1,4 @@
-"""How large a place is, as far as its name tells. Data, and one function."""
+"""How large a place is, as far as its name tells, and what a street address looks like. Data, and two functions."""
 
 from __future__ import annotations
 
@@ -37,3 +37,22 @@ def extent(place: str) -> str:
     if place in _STATES or place.endswith("省"):
         return "state"
     return "district" if _DISTRICT.match(place) else "city"
+
+
+_STREET_KINDS = {
+    "street": "st", "road": "rd", "avenue": "ave av", "drive": "dr", "lane": "ln", "court": "ct", "place": "pl",
+    "boulevard": "blvd", "crescent": "cres", "terrace": "ter", "square": "sq", "parkway": "pkwy", "highway": "hwy",
+    "close": "", "way": "", "yard": "", "row": "", "gardens": "gdns", "grove": "", "hill": "", "mews": "",
+    "parade": "", "quay": "", "walk": "", "park": "", "view": "", "rise": "", "alley": "", "circle": "cir",
+    "path": "", "trail": "", "loop": "", "pike": "", "plaza": "", "green": "", "wharf": "", "vale": "",
+}  # fmt: skip
+_WHOLE_KIND = {short: kind for kind, names in _STREET_KINDS.items() for short in (kind, *names.split())}
+# Patterns, in small or capital letters: a street, and a house in it.
+STREET = rf"(?:[\w'’-]+ ){{1,3}}(?:{'|'.join(sorted(_WHOLE_KIND, key=len, reverse=True))})\b\.?"
+HOUSE = rf"\d+[a-z]?(?:[-/]\d+)? {STREET}"
+
+
+def street_address(text: str) -> str:
+    """An address in which spellings are alike: in small letters, "ln" and "lane" one word, no punctuation."""
+    found = re.findall(r"[\w'’/-]+", text.casefold())
+    return " ".join(_WHOLE_KIND.get(word, word) for word in found if word not in ("number", "no", "the"))

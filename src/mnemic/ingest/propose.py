@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..clock import Instant
 from ..records import Buried, Proposal, Rejected, Span
 from .given import Common, given_facts, verbatim
 from .messages import Heard
@@ -20,9 +21,9 @@ class Proposed:
     extractor: str
 
 
-def as_given(facts: Any, heard: Heard, common: Common) -> Proposed:
-    """The caller's own facts. Raises `ValidationError` as `given_facts` does."""
-    return Proposed(tuple(given_facts(facts, heard, common)), heard.rejected, "given")
+def as_given(facts: Any, heard: Heard, common: Common, stored_at: Instant) -> Proposed:
+    """The caller's own facts, stored at an instant. Raises `ValidationError` as `given_facts` does."""
+    return Proposed(tuple(given_facts(facts, heard, common, stored_at)), heard.rejected, "given")
 
 
 def as_said(heard: Heard, common: Common) -> Proposed:
@@ -48,10 +49,10 @@ def _overlap(one: Span, other: Span) -> bool:
     return one.message == other.message and one.start < other.end and other.start < one.end
 
 
-def as_stated(heard: Heard, common: Common) -> Proposed:
-    """The user's own statements. Blocking."""
+def as_stated(heard: Heard, common: Common, observed_at: Instant) -> Proposed:
+    """The user's own statements, their dates as of when each was said, or else of `observed_at`. Blocking."""
     # Its rules take a fifth of a second to compile, which nobody should wait for who needs no extractor.
     from .statements import extract
 
-    found = extract(heard, common)
+    found = extract(heard, common, observed_at)
     return Proposed(found.proposals, (*heard.rejected, *found.rejected), "statements")

@@ -34,7 +34,7 @@ def why_not_kept(
 
 def _by_rules(message: StoredMessage, expect: str) -> str:
     heard = Heard((Message(message.role, message.content, message.name),), (0,), ())
-    extraction = extract(heard, ANYONE)
+    extraction = extract(heard, ANYONE, message.said_at)
     for rejected in extraction.rejected:
         if expect.casefold() in rejected.text.casefold():
             return f"the extractor left it out as {_spoken(rejected.reason)}: {rejected.text!r}"

@@ -10,7 +10,8 @@ from .rules import Verdict, Worth, any_word, out
 
 _HAN = "\u3400-\u9fff"
 _MASKED = re.compile(
-    r"\"[^\"\n]{2,}\"|“[^”\n]*”|「[^」\n]*」|『[^』\n]*』|`[^`\n]+`|https?://\S+|\S+@\S+\.\w+"
+    r"\"[^\"\n]{2,}\"|“[^”\n]*”|「[^」\n]*」|『[^』\n]*』|`[^`\n]+`|https?://\S+|[\w.%+-]+@[\w-]+(?:\.[\w-]+)+",
+    re.ASCII,
 )
 _BREAK = re.compile(rf"[，；;：。！!？?…~～\n]+|,(?!\d)|:(?!\d)|\.{{2,}}|——|(?<=[{_HAN}])\s+(?=[{_HAN}])")
 _LIST_MARK = re.compile(

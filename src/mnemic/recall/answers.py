@@ -158,6 +158,7 @@ def score_details(explanation: Explanation, words: Words) -> dict[str, Any]:
         "inherited": explanation.inherited,
         "arms": {share.name: _share(share) for share in explanation.arms},
         "lifts": {share.name: _share(share) for share in explanation.lifts},
+        **({} if explanation.left is None else {"recency": explanation.left}),
         "words": held,
         "words_of_source": [words[i][0] for i in explanation.told],
         "reason": reason(explanation, held),
@@ -174,7 +175,10 @@ def reason(explanation: Explanation, held: Sequence[str]) -> str:
         parts = [f"its own words {explanation.same:.2f}"]
     if lifted > 0.005:
         parts.append(f"neighbours {lifted:.2f}")
-    line = f"{explanation.score:.2f} = {' + '.join(parts) or '0'}"
+    whole = " + ".join(parts) or "0"
+    if explanation.left is not None and explanation.left < 1:
+        whole = f"({whole}) * recency {explanation.left:.2f}"
+    line = f"{explanation.score:.2f} = {whole}"
     return f"{line}; words: {', '.join(held)}" if held else line
 
 

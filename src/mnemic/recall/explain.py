@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import isclose
 
 import numpy as np
 
@@ -34,7 +35,8 @@ class Explanation:
     direct: the sum of the arms' contributions, or `same` where that is higher: the share of the row's words
     that are the query's, if it holds all of the query's; or `inherited`, from the memory it superseded, where
     that is higher still (else 0). words: which words of the query (by index of their
-    group) the row holds, and `told` which ones the messages on its slot hold.
+    group) the row holds, and `told` which ones the messages on its slot hold. left: the share of the score that recency
+    left of it; None where that is off.
     """
 
     score: float
@@ -50,6 +52,7 @@ class Explanation:
     lifts: tuple[Share, ...]
     words: tuple[int, ...]
     told: tuple[int, ...]
+    left: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +81,12 @@ def explain(ranking: Ranking, snapshot: int, row: int) -> Explanation:
     Where its score comes from the question as it stands, so do the shares, and the temporal arm gives nothing.
     """
     seen = _by_time(ranking, snapshot, row)
-    direct, lift = (float(of[snapshot][row]) for of in (ranking.direct, ranking.lift))
-    if ranking.timeless is None or ranking.timing is None or seen.score <= direct + (1.0 - direct) * lift:
+    if ranking.timeless is None or ranking.timing is None:
         return seen
     whole, share = _by_time(ranking.timeless, snapshot, row), beside(ranking.timing, ranking.recipe)
+    left = 1.0 if seen.left is None else seen.left
+    if not whole.score or not isclose(seen.score, left * share * whole.score):
+        return seen
     groups = ranking.timeless.query.groups
     return replace(
         seen,
@@ -136,6 +141,7 @@ def _by_time(ranking: Ranking, snapshot: int, row: int) -> Explanation:
         told=tuple(
             i for i, hits in enumerate(evidence.told) if np.any(held.slots.messages[hits.docs] == slot)
         ),
+        left=None if ranking.fading is None else float(ranking.fading[snapshot][row]),
     )
 
 

@@ -32,7 +32,7 @@ class Ranking:
     `arms` are the weights of the arms that could speak (their sum is 1), without the temporal one; `timing` is what
     that goes by, None where it is silent; `timeless` the ranking by the question as it stands. For each
     snapshot: the evidence; the direct score of every row by its `own` evidence and with what it inherits; its lift and
-    score; and which rows might be returned.
+    score; which rows might be returned; and in `fading` what recency leaves of each score, None where that is off.
     """
 
     hits: tuple[Hit, ...]
@@ -46,6 +46,7 @@ class Ranking:
     scores: list[Floats]
     eligible: list[Mask]
     timing: Timing | None = None
+    fading: Sequence[Floats] | None = None
     timeless: Ranking | None = None
 
     @property
@@ -61,6 +62,7 @@ def rank(
     limit: int,
     recipe: Recipe = DEFAULT,
     timing: Timing | None = None,
+    fading: Sequence[Floats] | None = None,
     timeless: Ranking | None = None,
 ) -> Ranking:
     """The `limit` best of the rows that the masks (bool (n,) per snapshot) and their being live allow.
@@ -91,6 +93,8 @@ def rank(
     nothing for an anchor that is no answer itself. A question that asks for nothing else is answered by time alone,
     at `recipe.timely`.
 
+    fading: what is left of the score of each row, per snapshot; all of it, if not given.
+
     Hits are ordered by score, then id. A score depends on the live rows and messages of all the snapshots
     together, on nothing else: not on the masks, not on the order of the snapshots or of the rows in them.
     Raises `EmbedderMismatchError` for a query vector of another length than those held.
@@ -119,9 +123,12 @@ def rank(
             np.maximum(by_time, share * ruled_in(as_it_stands, i, timing))
             for i, (by_time, as_it_stands) in enumerate(zip(scores, timeless.scores, strict=True))
         ]
+    if fading is not None:
+        scores = [score * left for score, left in zip(scores, fading, strict=True)]
     eligible = [mask & s.live for mask, s in zip(masks, snapshots, strict=True)]
     hits = _best(snapshots, scores, eligible, limit, recipe.floor)
-    return Ranking(hits, query, recipe, arms, evidence, own, direct, lift, scores, eligible, timing, timeless)
+    found = (hits, query, recipe, arms, evidence, own, direct, lift, scores, eligible)
+    return Ranking(*found, timing=timing, fading=fading, timeless=timeless)
 
 
 def _direct(evidence: Evidence, arms: Weights) -> Floats:

@@ -18,7 +18,7 @@ from ..store.database import Store
 from .cache import IndexCache, on_snapshots
 from .fuse import Query
 from .search import Request, ranked
-from .snapshot import Snapshot
+from .snapshot import NULL_INSTANT, Snapshot
 
 # Below this score a hit has next to nothing to do with what was asked.
 LEAST = 0.05
@@ -51,7 +51,7 @@ def related(
     """The current facts of an owner that are near any of the queries: the best `each` of each, `most` in all.
 
     Of an owner who has no more than `most`, all: then it costs little to miss nothing. also: the numbers of
-    memories that are wanted in any case, as far as they are believed.
+    memories that are wanted in any case, as far as they are believed and have not expired.
     """
     scope = Scope(owner.tenant, (Pattern(owner.user_id, owner.agent_id, owner.app_id),))
 
@@ -60,7 +60,9 @@ def related(
             return Related((), (frozenset(),) * len(queries), 0)
         [state], [snapshot] = states, snapshots
         numbers = snapshot.rows["memory_no"]
+        expires_at = snapshot.column("expires_at")
         wanted = snapshot.live & np.isin(numbers, np.fromiter(also, np.int64, len(also)))
+        wanted &= (expires_at == NULL_INSTANT) | (expires_at > now)
         best = dict.fromkeys(np.flatnonzero(wanted).tolist(), 1.0)
         near = []
         for query in queries:

@@ -19,6 +19,8 @@ from ..store.database import Store
 from .anchors import find_anchor
 from .cache import IndexCache, on_snapshots
 from .fuse import Query, Ranking, rank
+from .lexical import Floats
+from .recency import Recency, fading
 from .snapshot import NULL_INSTANT, Mask, Snapshot
 from .time_words import TimeWords
 from .timing import is_known, timing
@@ -47,6 +49,7 @@ class Request:
 
     now: the instant by which things have expired or ended. as_of: what held then is asked for. known_at: what the
     store believed then, which makes that instant `now` too. time: the time that the query asks about.
+    recency: how scores fade with time, if they do.
     """
 
     scope: Scope
@@ -59,6 +62,12 @@ class Request:
     as_of: Instant | None = None
     known_at: Instant | None = None
     time: TimeAsked | None = None
+    recency: Recency | None = None
+
+    @property
+    def at(self) -> Instant:
+        """The instant that is asked about: `as_of`, else now."""
+        return self.now if self.as_of is None else self.as_of
 
     @property
     def admits_ended(self) -> bool:
@@ -95,9 +104,11 @@ def ranked(
     masks = [
         _eligible(tx, state, snapshot, request) for state, snapshot in zip(states, snapshots, strict=True)
     ]
+    recency = request.recency
+    left = None if recency is None else [fading(one, recency, request.at) for one in snapshots]
     if request.time is None:
-        return rank(snapshots, request.query, masks, request.limit)
-    return _ranked_in_time(tx, states, snapshots, request, request.time, masks)
+        return rank(snapshots, request.query, masks, request.limit, fading=left)
+    return _ranked_in_time(tx, states, snapshots, request, request.time, masks, left)
 
 
 def _ranked_in_time(
@@ -107,6 +118,7 @@ def _ranked_in_time(
     request: Request,
     time: TimeAsked,
     masks: Sequence[Mask],
+    left: Sequence[Floats] | None,
 ) -> Ranking:
     """The ranking by the time asked about; by the question as it stands where its anchor is not found."""
     anchor = None
@@ -120,15 +132,15 @@ def _ranked_in_time(
         named, rest = (rank(snapshots, query, masks, 0) for query in (time.anchor, request.query))
         anchor = find_anchor(time.words, named, rest, texts, time.tz)
         if anchor is None and time.words.notion == "none":
-            return rank(snapshots, time.plain, masks, request.limit)
+            return rank(snapshots, time.plain, masks, request.limit, fading=left)
     asked = timing(time.words, time.at, time.tz, anchor)
     if asked is None:
-        return rank(snapshots, request.query, masks, request.limit)
+        return rank(snapshots, request.query, masks, request.limit, fading=left)
     if not is_known(snapshots, asked):
-        return rank(snapshots, time.plain, masks, request.limit)
+        return rank(snapshots, time.plain, masks, request.limit, fading=left)
     # A memory may name the time that is asked about; what "used to" or 以前 ask for none does.
     timeless = rank(snapshots, time.plain, masks, 0) if asked.relation else None
-    return rank(snapshots, request.query, masks, request.limit, timing=asked, timeless=timeless)
+    return rank(snapshots, request.query, masks, request.limit, timing=asked, fading=left, timeless=timeless)
 
 
 def _answer(
@@ -159,7 +171,7 @@ def _eligible(tx: Connection, state: OwnerState, snapshot: Snapshot, request: Re
     if not request.show_expired:
         eligible &= (expires_at == NULL_INSTANT) | (expires_at > request.now)
     if not request.admits_ended:
-        at = request.now if request.as_of is None else request.as_of
+        at = request.at
         eligible &= (valid_to == NULL_INSTANT) | (valid_to > at)
         if request.as_of is not None:
             begun = snapshot.column("valid_from")

@@ -158,7 +158,7 @@ def _eligibility(seen: Explanation, one: Stated, question: Question) -> str:
     if seen.eligible:
         return "no filter, expiry or validity stands against it"
     asked = question.request
-    at = asked.now if asked.as_of is None else asked.as_of
+    at = asked.at
     over = not asked.admits_ended and one.valid_to is not None and one.valid_to <= at
     if over and one.superseded_by is not None:
         return f"it was superseded on {_day(one.valid_to)} by: {_short(one.superseded_by)}"

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from sqlalchemy import Connection, delete, insert, select
 
 from ..checks import canonical_json
+from ..clock import Instant
 from ..errors import ConflictError, NotFoundError
 from ..records import UNSET, Act, Claim, Embedded, Event, Kind, Revision
 from . import reading, tombstones
@@ -27,9 +28,9 @@ from .versions import (
     OPEN,
     SET_KEY,
     claim_key,
+    key_at,
     key_of,
     not_before,
-    past_key,
     replace_claims,
     replace_version,
     retire_version,
@@ -50,7 +51,7 @@ def revise(
     `place` is (owner_id, memory_no).
     `embedded` and `claims` go with a changed text; they are not looked at when it is not changed. Raises
     `NotFoundError` for a retired memory, `ConflictError` for one that is not at the version the revision
-    expects, `DuplicateError` where the new text is live under another memory of the owner.
+    expects, `DuplicateError` where its text is live under another memory of the owner.
     """
     owner_id, memory_no = place
     state = lock_owner(tx, tenant, owner_id)
@@ -67,11 +68,19 @@ def revise(
     numbers = Numbers(state)
     if "text" in changed:
         key = key_of(changed["text"], row.event_date, memory_no, row.successor_no)
-        claim_key(tx, owner_id, memory_no, row.kind, key)
+        claim_key(tx, owner_id, memory_no, row.kind, key, act.at)
         replace_claims(tx, owner_id, memory_no, claims if row.kind == Kind.FACT else ())
+    elif "expires_at" in changed and _is_kept(row.valid_to, act) and _is_kept(changed["expires_at"], act):
+        # It may have expired before, when its words were free for others.
+        key = key_of(row.text, row.event_date, memory_no, row.successor_no)
+        claim_key(tx, owner_id, memory_no, row.kind, key, act.at)
     replace_version(tx, numbers, row, changed, embedded if "text" in changed else None, Event.UPDATE, act)
     numbers.save(tx)
     return Event.UPDATE, row.number + 1
+
+
+def _is_kept(end: Instant | None, act: Act) -> bool:
+    return end is None or end > act.at
 
 
 def _expect_version(row: AnyRow, expected: int | None) -> None:
@@ -124,11 +133,7 @@ def restore(tx: Connection, tenant: str, place: Place, act: Act, closes: Closes)
     if row.tx_to is None:
         return False
     kind = select(s.memory.c.kind).where(s.memory.c.owner_id == owner_id, s.memory.c.no == memory_no)
-    key = key_of(row.text, row.event_date, memory_no, row.successor_no)
-    if row.successor_no is None and row.valid_to is not None and row.valid_to <= act.at:
-        # It is over: its words are free for who says them again.
-        key = past_key(key, memory_no)
-    claim_key(tx, owner_id, memory_no, tx.execute(kind).scalar_one(), key)
+    claim_key(tx, owner_id, memory_no, tx.execute(kind).scalar_one(), key_at(row, memory_no, act.at), act.at)
     numbers = Numbers(state)
     replace_version(tx, numbers, row, {}, None, Event.RESTORE, act)
     tombstones.retell(tx, owner_id, [memory_no])

@@ -179,6 +179,7 @@ class _VersionRow(NamedTuple):
     tx_to: Instant | None
     successor_no: int | None
     valid_to: Instant | None
+    expires_at: Instant | None
     uid: str | None
     kind: str
     live_key: str | None
@@ -229,6 +230,7 @@ def _version_rows() -> Select[Any]:
         v.tx_to,
         v.successor_no,
         v.valid_to,
+        v.expires_at,
     )
     index_rows = (s.terms.c.data.label("terms"), s.vector.c.data.label("vector"))
     query = select(*columns, m.uid, m.kind, m.live_key, *index_rows).select_from(joined)
@@ -296,8 +298,9 @@ def _note_key(found: _Found, last: _VersionRow) -> None:
     key = None
     if last.tx_to is None:
         key = key_of(last.text, last.event_date, last.memory_no, last.successor_no)
-        if last.valid_to is not None and last.live_key == past_key(key, last.memory_no):
-            return  # what superseded it was purged
+        ends = last.valid_to is not None or last.expires_at is not None
+        if ends and last.live_key == past_key(key, last.memory_no):
+            return  # what superseded it was purged, or it was over when its words were said again
     if last.live_key != key:
         found.keys[last.memory_no] = (last.kind, key)
         found.uids[last.memory_no] = str(last.uid)

@@ -215,7 +215,7 @@ class Listing:
 def list_items(tx: Connection, listing: Listing) -> list[Item]:
     """A page of items, newest first."""
     order = (s.memory.c.created_at, s.memory.c.owner_id, s.memory.c.no)
-    query = select(*_ITEM_COLUMNS).select_from(_JOINED).where(_listed(tx, listing))
+    query = select(*_ITEM_COLUMNS).select_from(_JOINED).where(listed(tx, listing))
     if listing.after is not None:
         query = query.where(tuple_(*order) < listing.after)
     query = query.order_by(*(column.desc() for column in order))
@@ -227,13 +227,13 @@ def list_items(tx: Connection, listing: Listing) -> list[Item]:
 
 def count_items(tx: Connection, listing: Listing) -> int:
     """How many items the listing has on all its pages."""
-    query = select(func.count()).select_from(_JOINED).where(_listed(tx, listing))
+    query = select(func.count()).select_from(_JOINED).where(listed(tx, listing))
     return int(tx.execute(query).scalar_one())
 
 
 def listed_places(tx: Connection, listing: Listing) -> list[Place]:
     """Where the listing's memories lie."""
-    query = select(s.memory.c.owner_id, s.memory.c.no).select_from(_JOINED).where(_listed(tx, listing))
+    query = select(s.memory.c.owner_id, s.memory.c.no).select_from(_JOINED).where(listed(tx, listing))
     return [(row.owner_id, row.no) for row in tx.execute(query)]
 
 
@@ -300,7 +300,8 @@ def counts(tx: Connection, scope: Scope, now: Instant) -> dict[str, Any]:
     }
 
 
-def _listed(tx: Connection, listing: Listing) -> ColumnElement[bool]:
+def listed(tx: Connection, listing: Listing) -> ColumnElement[bool]:
+    """The versions, joined with their memories, that a listing lists on all its pages."""
     return and_(_in_state(listing), filter_sql.condition(listing.tree, tx.dialect.name))
 
 

@@ -21,9 +21,8 @@ from .versions import (
     LATEST,
     OPEN,
     claim_key,
-    key_of,
+    key_at,
     not_before,
-    past_key,
     replace_claims,
     replace_version,
     retire_version,
@@ -256,11 +255,8 @@ class _Call:
         tx, owner_id = self._tx, self._owner
         values = {"owner": owner_id, "memory": memory_no}
         like, now = self._version(version_no), tx.execute(LATEST, values).one()
-        key = key_of(like.text, like.event_date, memory_no, like.successor_no)
-        if like.successor_no is None and like.valid_to is not None and like.valid_to <= self._act.at:
-            # It is over: its words are free for who says them again.
-            key = past_key(key, memory_no)
-        claim_key(tx, owner_id, memory_no, like.kind, key)
+        at = self._act.at
+        claim_key(tx, owner_id, memory_no, like.kind, key_at(like, memory_no, at), at)
         if like.kind == Kind.FACT and like.text != now.text:
             replace_claims(tx, owner_id, memory_no, self._claims_of(like.text))
         replace_version(tx, self._numbers, now, {}, None, Event.RESTORE, self._act, like=like)

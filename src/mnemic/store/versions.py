@@ -26,6 +26,7 @@ BELIEVED = select(
     s.memory.c.uid,
     s.version.c.text,
     s.version.c.valid_to,
+    s.version.c.expires_at,
 ).join_from(
     s.memory,
     s.version,
@@ -73,12 +74,17 @@ _LAST_AT = (
 
 
 class Live(NamedTuple):
-    """A memory that holds a live key, and the end of what it says, if that has one."""
+    """A memory that holds a live key, the end of what it says, if that has one, and until when it is kept."""
 
     memory_no: int
     uid: str
     text: str
     valid_to: Instant | None = None
+    expires_at: Instant | None = None
+
+    def has_expired(self, at: Instant) -> bool:
+        """Whether it is not kept any more, so that its words are free for who says them again."""
+        return self.expires_at is not None and self.expires_at <= at
 
 
 def not_before(tx: Connection, owner_id: int, act: Act) -> Act:
@@ -92,7 +98,7 @@ def live_memories(tx: Connection, owner_id: int, keys: Sequence[str]) -> dict[tu
     found: dict[tuple[str, str], Live] = {}
     for some in chunks(sorted(set(keys))):
         for row in tx.execute(_LIVE, {"owner": owner_id, "keys": some}):
-            found[row.kind, row.live_key] = Live(row.no, row.uid, row.text, row.valid_to)
+            found[row.kind, row.live_key] = Live(row.no, row.uid, row.text, row.valid_to, row.expires_at)
     return found
 
 
@@ -114,11 +120,25 @@ def past_key(key: str, number: int | str = "") -> str:
     return f"{key}:{number}"
 
 
-def claim_key(tx: Connection, owner_id: int, memory_no: int, kind: str, key: str) -> None:
-    """Make `key` the memory's own among the live ones, or raise `DuplicateError`."""
+def key_at(row: AnyRow, memory_no: int, at: Instant) -> str:
+    """The live key that a version is to have at an instant: that for the past too once it is over, or has expired."""
+    key = key_of(row.text, row.event_date, memory_no, row.successor_no)
+    gone = any(end is not None and end <= at for end in (row.valid_to, row.expires_at))
+    return past_key(key, memory_no) if gone and row.successor_no is None else key
+
+
+def free_key(tx: Connection, owner_id: int, live: Live, key: str) -> None:
+    """Have a memory let go of its words, for who says them again."""
+    tx.execute(SET_KEY, {"owner": owner_id, "memory": live.memory_no, "key": past_key(key, live.memory_no)})
+
+
+def claim_key(tx: Connection, owner_id: int, memory_no: int, kind: str, key: str, at: Instant) -> None:
+    """Make `key` the memory's own among those that are live at an instant, or raise `DuplicateError`."""
     other = live_memories(tx, owner_id, [key]).get((kind, key))
     if other is not None and other.memory_no != memory_no:
-        raise DuplicateError(other.uid)
+        if not other.has_expired(at):
+            raise DuplicateError(other.uid)
+        free_key(tx, owner_id, other, key)
     tx.execute(SET_KEY, {"owner": owner_id, "memory": memory_no, "key": key})
 
 

@@ -36,8 +36,8 @@ from .spaces import hold_space
 from .succession import Closes, part_by_claims
 from .versions import (
     BELIEVED,
-    SET_KEY,
     Live,
+    free_key,
     live_memories,
     not_before,
     past_key,
@@ -144,10 +144,8 @@ def _take_in(
     owner_id = numbers.state.id
     said_at = _said_at(proposal, batch.observed_at)
     found = live.get((proposal.kind, key))
-    if found is not None and _is_over(found, proposal, said_at):
-        tx.execute(
-            SET_KEY, {"owner": owner_id, "memory": found.memory_no, "key": past_key(key, found.memory_no)}
-        )
+    if found is not None and (found.has_expired(act.at) or _is_over(found, proposal, said_at)):
+        free_key(tx, owner_id, found, key)
         found = None
     found = found or _held_then(tx, owner_id, proposal, key, batch.observed_at)
     same = None if found else meeting.same_memory(proposal, met, said_at)

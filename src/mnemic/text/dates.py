@@ -16,7 +16,7 @@ from .stretches import Precision, Stretch
 
 # Without one of these a text names no date.
 _LIKELY = re.compile(
-    r"\d|[年月周週天日晚星礼禮早季]|day|night|morning|afternoon|evening|week|month|year|quarter|ago\b|last|past"
+    r"\d|[年月周週天日晚星礼禮早季]|day|tomorrow|night|morning|afternoon|evening|week|month|year|quarter|ago\b|last|past"
     r"|summer|winter|spring|autumn|fall|january|february|march|april|may\b|june|july|august|tember|tober|vember"
     r"|cember",
     re.IGNORECASE,
