@@ -710,3 +710,26 @@ def test_what_is_restored_after_an_undo_takes_the_place_again(m: Memory) -> None
     m.undo(second["trace_id"])
     m.restore(second["results"][0]["id"])
     assert words(m.get_all(user_id="ann", as_of="2021-06")) == ["2"]
+
+
+@pytest.mark.xfail(strict=True, reason="the words of docs/time.md claim no home")
+def test_who_lives_there_since_long_ago_never_lived_elsewhere(m: Memory) -> None:
+    m.add("I live in Rome.", user_id="ann", timestamp="2021-06-01")
+    m.add("I've lived in Oslo since 2010.", user_id="ann", timestamp="2022-01-01")
+    assert words(m.get_all(user_id="ann", as_of="2015")) == ["I've lived in Oslo since 2010."]
+    assert words(m.get_all(user_id="ann", as_of="2021-07")) == ["I've lived in Oslo since 2010."]
+
+
+@pytest.mark.xfail(strict=True, reason="the words of docs/time.md claim no home")
+def test_what_is_yet_to_come_ends_what_was_said_meanwhile(m: Memory) -> None:
+    m.add("I'm moving to Oslo on May 1.", user_id="ann", timestamp="2022-02-01")
+    m.add("I live in Rome.", user_id="ann", timestamp="2022-03-01")
+    assert words(m.get_all(user_id="ann", as_of="2022-04-01")) == ["I live in Rome."]
+    assert words(m.get_all(user_id="ann", as_of="2022-06-01")) == ["I'm moving to Oslo on May 1."]
+
+
+@pytest.mark.xfail(strict=True, reason="what begins again does not end its end")
+def test_a_liking_that_comes_back_ends_its_end(m: Memory) -> None:
+    for year, text in enumerate(("I like tea.", "I no longer like tea.", "I like tea again."), 2020):
+        m.add(text, user_id="ann", timestamp=str(year))
+    assert words(m.get_all(user_id="ann")) == ["I like tea again."]
