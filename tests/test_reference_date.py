@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 from conftest import MakeMemory
 from mnemic import Memory, ValidationError
 from mnemic.cli.app import app
+from mnemic.recall.recipe import DEFAULT
 
 
 @pytest.fixture
@@ -107,7 +108,7 @@ def test_explain_tells_the_time_words_the_window_and_the_anchor(moved: Memory) -
         "Where did I live?",
     )
     assert time["asked_at"] == "2024-05-01T00:00:00+00:00"
-    assert found["explain"]["arms"]["temporal"] == 0.8
+    assert found["explain"]["arms"]["temporal"] == DEFAULT.temporal
     details = found["results"][0]["score_details"]
     assert details["arms"]["temporal"]["value"] == 1.0
     assert details["final_score"] == found["results"][0]["score"]

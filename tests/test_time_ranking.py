@@ -14,6 +14,7 @@ from mnemic.clock import to_instant
 from mnemic.recall.explain import explain
 from mnemic.recall.fuse import rank
 from mnemic.recall.index import ScopeIndex
+from mnemic.recall.recipe import DEFAULT
 from mnemic.recall.snapshot import Snapshot
 from mnemic.recall.time_words import TimeWords
 from mnemic.recall.timing import Anchor, Timing, fits, is_known, timing
@@ -156,7 +157,7 @@ def test_the_explanation_adds_up_to_the_score() -> None:
     ranking = rank([HOME], query("home oslo", whole=((1,), (2,))), everything(HOME), 10, timing=which)
     seen = explain(ranking, 0, 1)
     [temporal] = [share for share in seen.arms if share.name == "temporal"]
-    assert (temporal.value, temporal.weight) == (0.9, 0.8)
+    assert (temporal.value, temporal.weight) == (0.9, DEFAULT.temporal)
     parts = sum(share.contribution for share in seen.arms)
     assert parts == pytest.approx(seen.direct)
     assert parts + sum(share.contribution for share in seen.lifts) == pytest.approx(seen.score)

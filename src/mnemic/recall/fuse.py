@@ -110,7 +110,10 @@ def rank(
         for e, fit in zip(evidence, fits(snapshots, timing), strict=True):
             e.rows["temporal"] = fit
         direct = [_alike(e, of, recipe.alike) for e, of in zip(evidence, own, strict=True)]
-        lift = [_alike(e, of, recipe.alike) for e, of in zip(evidence, lift, strict=True)]
+        lift = [
+            np.maximum(of, np.minimum(_alike(e, of, recipe.alike), shared))
+            for e, of, shared in zip(evidence, lift, direct, strict=True)
+        ]
     if query.whole:
         own, direct = (
             [_in_time(*one, query, recipe) for one in zip(evidence, of, strict=True)] for of in (own, direct)
@@ -120,8 +123,8 @@ def rank(
     if timeless is not None and timing is not None:
         share = beside(timing, recipe)
         scores = [
-            np.maximum(by_time, share * ruled_in(as_it_stands, i, timing))
-            for i, (by_time, as_it_stands) in enumerate(zip(scores, timeless.scores, strict=True))
+            np.maximum(by_time, share * ruled_in(timeless.scores[i], e.snapshot, i, timing))
+            for i, (by_time, e) in enumerate(zip(scores, evidence, strict=True))
         ]
     if fading is not None:
         scores = [score * left for score, left in zip(scores, fading, strict=True)]

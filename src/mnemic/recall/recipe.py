@@ -31,7 +31,7 @@ class Recipe:
     noise: float = 0.3
     heir: float = 0.9
     alike: float = 0.97
-    temporal: float = 0.8
+    temporal: float = 0.9
     timely: float = 0.25
     timeless: float = 0.6
     anchored: float = 0.3

@@ -62,8 +62,8 @@ class TimeWords:
     something whose time is to be looked up; relation: how what is asked for lies to either. lasting: whether the
     anchor tells of something that lasts ("I was at Acme"), not of something that happens; ending: whether it tells
     of something's end ("I left Acme"). rest: the question
-    without its time words, which ranks; bare: that this asks for anything at all ("What did I do"). words: the
-    time words as they stand.
+    without its time words, which ranks; bare: that this asks for anything at all ("What did I do"); happens: whether
+    it asks for what happened rather than for what held ("Where did I go"). words: the time words as they stand.
     """
 
     notion: Notion
@@ -75,6 +75,7 @@ class TimeWords:
     lasting: bool = False
     ending: bool = False
     bare: bool = False
+    happens: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +164,10 @@ def _in_window(text: str, date: NamedDate, relation: Relation, whole: Span) -> T
         relation = "during"
     notion, spans, cuts = _notion(text, [whole])
     rest = _rest(text, cuts)
-    return TimeWords(notion, rest or text, _words(text, spans), relation, window, bare=_is_bare(rest))
+    bare = _is_bare(rest)
+    return TimeWords(
+        notion, rest or text, _words(text, spans), relation, window, bare=bare, happens=bare or _happens(rest)
+    )
 
 
 def _by_anchor(text: str, clause: Clause) -> TimeWords:
@@ -227,6 +231,12 @@ def _rest(text: str, cuts: Sequence[Span]) -> str:
 
 def _words(text: str, cuts: Sequence[Span]) -> tuple[str, ...]:
     return tuple(text[start:end].strip(" ,，") for start, end in sorted(cuts))
+
+
+def _happens(rest: str) -> bool:
+    """Whether what is left asks for something that happened."""
+    language = _language(_HAN.search(rest) is not None)
+    return re.search(language.HAPPENS, rest, re.IGNORECASE) is not None
 
 
 def _is_bare(rest: str) -> bool:

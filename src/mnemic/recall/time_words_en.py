@@ -175,3 +175,7 @@ def related(text: str, date: Span) -> tuple[Relation, Span]:
         return "during", date
     word = (match["relation"] or "").lower()
     return _DATE_RELATIONS.get(word) or _RELATIONS.get(word) or "during", (match.start(), date[1])
+
+
+# A question for something that happened.
+HAPPENS = r"\b(?:go|went|travel(?:led)?|fly|flew|visit(?:ed)?|happen(?:ed)?|celebrate[d]?|attend(?:ed)?)\b"

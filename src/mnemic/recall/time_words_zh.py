@@ -113,3 +113,7 @@ def related(text: str, date: Span) -> tuple[Relation, Span]:
     elif before["from"] in ("直到", "截至", "截止", "到") and relation in ("during", "before"):
         relation = "until"
     return relation, (before.start(), after.end())
+
+
+# A question for something that happened.
+HAPPENS = r"去[了过]?哪|哪.{0,2}(?:玩|旅[行游]|出差)|发生|做了什么|干了什么|参加了"

@@ -138,7 +138,8 @@ def _fit(number: int, snapshot: Snapshot, asked: Timing) -> Floats:
     if not asked.relation:
         return _ended(times, asked.now) if asked.notion == "past" else _changed(snapshot, times, asked.now)
     begins, ends = float(asked.begins), float(asked.ends)
-    fit: Floats = _RELATIONS[asked.relation](times, begins, ends)
+    happens = asked.relation == "during" and asked.asked.happens
+    fit: Floats = (_happened if happens else _RELATIONS[asked.relation])(times, begins, ends)
     if asked.notion == "past":
         fit *= np.where(times.ends <= asked.now, 1.0, 0.8)
     anchor = asked.anchor
@@ -147,13 +148,17 @@ def _fit(number: int, snapshot: Snapshot, asked: Timing) -> Floats:
     return np.clip(fit, 0.0, 1.0)
 
 
-def ruled_in(scores: Floats, number: int, asked: Timing) -> Floats:
-    """Scores in a snapshot (by index), 0 for an anchor that is no answer itself."""
+def ruled_in(scores: Floats, snapshot: Snapshot, number: int, asked: Timing) -> Floats:
+    """Scores in a snapshot (by index), 0 for an anchor that is no answer itself, and for what is told to lie on the
+    other side of it."""
     anchor = asked.anchor
-    if anchor is None or anchor.snapshot != number or asked.relation not in ("before", "after", "until"):
+    if anchor is None or asked.relation not in ("before", "after", "until"):
         return scores
-    left = scores.copy()
-    left[anchor.row] = 0.0
+    times = held(snapshot, asked.tz)
+    beyond = times.ends <= asked.begins if asked.relation == "after" else times.begins >= asked.begins
+    left = np.where(beyond & (times.is_dated | times.is_linked), 0.0, scores)
+    if anchor.snapshot == number:
+        left[anchor.row] = 0.0
     return left
 
 
@@ -176,6 +181,14 @@ def _during(times: Held, begins: float, ends: float) -> Floats:
     said_later = 0.4 * _nearness(times.begins - ends, _MONTH)
     apart = np.where(times.begins >= ends, np.where(times.is_dated, 0.0, said_later), after)
     return np.where(shared > 0, fit, apart)
+
+
+def _happened(times: Held, begins: float, ends: float) -> Floats:
+    """As `during`; but what held longer than that counts by how much of its own time that was."""
+    shared = np.minimum(times.ends, ends) - np.maximum(times.begins, begins)
+    own = np.clip(shared / np.maximum(times.ends - times.begins, 1.0), 0.0, 1.0)
+    began_before = (times.begins < begins) & (shared > 0)
+    return np.where(began_before, 0.3 + 0.6 * own, _during(times, begins, ends))
 
 
 def _before(times: Held, begins: float, _: float) -> Floats:
