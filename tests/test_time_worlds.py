@@ -607,7 +607,6 @@ def test_what_comes_late_comes_between(m: Memory) -> None:
     assert one_after_another(m, "2022", "2021") == ["1", "3", "2"]
 
 
-@pytest.mark.xfail(strict=True, reason="what was replaced already is not replaced by what is later than that")
 def test_two_that_take_the_place_of_one_follow_one_another(m: Memory) -> None:
     assert one_after_another(m, "2021", "2022") == ["1", "2", "3"]
 
@@ -675,7 +674,6 @@ def test_a_talk_that_is_sent_once_more_keeps_nothing_twice(m: Memory) -> None:
     assert m.get_all(user_id="ann", include_superseded=True)["total"] == 2
 
 
-@pytest.mark.xfail(strict=True, reason="what was replaced as it came is kept again when it comes again")
 def test_a_talk_that_comes_late_twice_is_kept_once(m: Memory) -> None:
     since = {"text": "I live in Oslo.", "valid_from": "2019"}
     m.add(facts=[since], user_id="ann", timestamp="2021")
@@ -691,7 +689,6 @@ def test_a_talk_that_comes_between_twice_is_kept_once(m: Memory) -> None:
     assert m.get_all(user_id="ann", include_superseded=True)["total"] == 2
 
 
-@pytest.mark.xfail(strict=True, reason="what was given with an end excludes nothing by what it says")
 def test_what_tells_its_end_gives_way_too(m: Memory) -> None:
     fact = {"text": "I live in Rome.", "valid_from": "2020", "valid_to": "2023"}
     m.add(facts=[fact], user_id="ann", timestamp="2020-01-01")
@@ -700,9 +697,6 @@ def test_what_tells_its_end_gives_way_too(m: Memory) -> None:
     assert words(m.get_all(user_id="ann", as_of="2021-06")) == ["I moved to Oslo."]
 
 
-@pytest.mark.xfail(
-    strict=True, reason="what never held still ends what was told to hold beyond its beginning"
-)
 def test_what_never_held_ends_nothing(m: Memory) -> None:
     first = m.add(facts=["5"], user_id="ann", timestamp="2005-01-01")["results"][0]["id"]
     since = {"text": "1", "valid_from": "2001-01-01", "supersedes": first}
@@ -722,7 +716,6 @@ def test_what_is_restored_after_an_undo_takes_the_place_again(m: Memory) -> None
     assert words(m.get_all(user_id="ann", as_of="2021-06")) == ["2"]
 
 
-@pytest.mark.xfail(strict=True, reason="the words of docs/time.md claim no home")
 def test_who_lives_there_since_long_ago_never_lived_elsewhere(m: Memory) -> None:
     m.add("I live in Rome.", user_id="ann", timestamp="2021-06-01")
     m.add("I've lived in Oslo since 2010.", user_id="ann", timestamp="2022-01-01")

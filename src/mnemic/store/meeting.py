@@ -208,8 +208,9 @@ def settle(
                 put_right(tx, numbers, opened[row.uid], memory_no, act)
             corrects.append(row.uid)
         elif how in (How.CHANGES, How.CORRECTS) and memory_no is not None:
-            if _change(tx, numbers, row, proposal, memory_no, said_at, act):
-                supersedes.append(row.uid)
+            gone = _change(tx, numbers, row, proposal, memory_no, said_at, act)
+            if gone is not None:
+                supersedes.append(gone)
         elif how is How.ENDS and not late:
             end_version(tx, numbers, row, *_end_of(row, proposal, said_at), None, act)
             others.append(Outcome(row.uid, row.text, Event.DELETE))
@@ -256,17 +257,17 @@ def _change(
     memory_no: int,
     said_at: Instant,
     act: Act,
-) -> bool:
+) -> str | None:
     """Let a memory give way to its successor. One that was said later than its successor stays: it is the successor
-    that arrived late, and is filed as past. Returns whether the memory ended."""
+    that arrived late, and is filed as past. Returns the id of the one that ended, if any did."""
     own = tx.execute(OPEN, {"owner": numbers.state.id, "memory": memory_no}).first()
     if own is None:
-        return False
+        return None
     if row.observed_at > said_at:
         # Not so where the successor was said later too: it is a memory that was kept already.
         if own.observed_at < row.observed_at:
             part(tx, numbers, memory_no, row.memory_no, act)
-        return False
+        return None
     validity = proposal.content.validity
     told = replace(
         statement(own),

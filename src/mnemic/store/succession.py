@@ -115,20 +115,36 @@ def part(tx: Connection, numbers: Numbers, earlier_no: int, later_no: int, act: 
     return [row.uid for row, now in changed if row is not None and _put(tx, numbers, row, now, act)]
 
 
-def replace_by(tx: Connection, numbers: Numbers, old: AnyRow, new_no: int, told: Statement, act: Act) -> bool:
-    """Let a memory give way to another that was said to take its place, and tell whether it did.
+def replace_by(
+    tx: Connection, numbers: Numbers, old: AnyRow, new_no: int, told: Statement, act: Act
+) -> str | None:
+    """Let a memory give way to another that was said to take its place.
 
     told: how the other was told this time; a memory that was kept before stays as it is otherwise. Where the old one
-    had given way already, its successor comes in between.
+    had given way already, its successor comes in between, or takes the place of what held by then. Returns the id of
+    the memory that gave way, None where none did.
     """
     new = _open(tx, numbers, new_no)
     if new is None:
-        return False
+        return None
+    old = _holding(tx, numbers, old, new_no, told.begin.at)
     before = statement(old)
     parted = timeline.part(before, told, old.memory_no, new_no)
     if new.observed_at == told.said_at:
         _put(tx, numbers, new, timeline.inserted(before, parted.later, new_no), act)
-    return _put(tx, numbers, old, parted.earlier, act)
+    return old.uid if _put(tx, numbers, old, parted.earlier, act) else None
+
+
+def _holding(tx: Connection, numbers: Numbers, row: AnyRow, new_no: int, at: Instant) -> AnyRow:
+    """The memory of a chain, from one on, that holds at an instant: what took the place of what had ended by then."""
+    seen = {new_no}
+    while not statement(row).holds_at(at) and row.successor_no is not None:
+        seen.add(row.memory_no)
+        heir = None if row.successor_no in seen else _open(tx, numbers, row.successor_no)
+        if heir is None or statement(heir).begin.at >= at:
+            break
+        row = heir
+    return row
 
 
 def as_corrected(validity: Validity, said_at: Instant, wrong: AnyRow) -> Validity:
