@@ -26,7 +26,7 @@ from mnemic import (
     StoreUnavailableError,
 )
 from mnemic.models.fakes import HashEmbedder
-from mnemic.store import writing
+from mnemic.store import undoing, writing
 from mnemic.store.postgres import read_url
 from raw_stores import PostgresServer, raw_connection
 
@@ -348,6 +348,22 @@ def test_who_waits_too_long_for_an_owner_is_told_and_others_go_on(url: str, m: M
     assert kept(m) == ["first", "third"]
 
 
+def test_what_is_purged_while_an_undo_waits_is_not_there_to_be_undone(
+    url: str, m: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    added = m.add(facts=["a 秘密 fact"], user_id="u1")
+    lock = undoing.lock_owner
+
+    def purged_first(*args: Any) -> Any:
+        with opened(url) as other:
+            other.purge(added["results"][0]["id"])
+        return lock(*args)
+
+    monkeypatch.setattr(undoing, "lock_owner", purged_first)
+    assert m.undo(added["trace_id"])["results"] == []
+    assert kept(m) == []
+
+
 def test_a_lock_is_waited_for_no_longer_than_the_limit(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mnemic.store.postgres.LOCK_SECONDS", 0.2)
     with opened(url) as m, psycopg.connect(url.partition("&schema=")[0]) as other:
@@ -422,7 +438,7 @@ KILLED = """
 import os, signal, sys
 from mnemic import Memory
 from mnemic.models.fakes import HashEmbedder
-from mnemic.store import writing
+from mnemic.store import undoing, writing
 
 add = writing.add
 def deadly(*arguments):

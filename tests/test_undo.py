@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from conftest import MakeMemory
 from mnemic import ChangedSinceError, DuplicateError, Memory, NotFoundError, ValidationError
-from mnemic.models.fakes import HashEmbedder
+from mnemic.models.fakes import HashEmbedder, ScriptedLLM
 
 ANN = {"user_id": "ann"}
 
@@ -26,6 +27,12 @@ def state(m: Memory) -> Any:
     items = m.get_all(**ANN, include_superseded=True, show_expired=True, limit=100)["results"]
     hidden = ("updated_at", "version", "hash")
     return sorted((sorted((k, str(v)) for k, v in item.items() if k not in hidden)) for item in items)
+
+
+def labels(m: Memory) -> list[list[str]]:
+    """The runs of each memory."""
+    items = m.get_all(**ANN)["results"]
+    return [sorted(item.get("run_ids") or [item["run_id"]]) for item in items]
 
 
 def last_trace(m: Memory, **more: Any) -> str:
@@ -123,6 +130,49 @@ def test_what_others_state_too_stays(m: Memory) -> None:
     assert current(m) == ["I live in Rome."]
 
 
+@pytest.mark.parametrize("first", ["supersedes", "corrects"])
+def test_what_one_call_ended_and_took_back_comes_back(m: Memory, first: str) -> None:
+    old = m.add(facts=["home: Rome 🏛"], **ANN, timestamp="2024-01-01")["results"][0]["id"]
+    before = state(m)
+    facts = [{"text": "家：奥斯陆", "supersedes": old}, {"text": "home: Lund", "corrects": old}]
+    told = m.add(facts=facts if first == "supersedes" else facts[::-1], **ANN, timestamp="2024-06-01")
+    after = state(m)
+    undone = m.undo(told["trace_id"])
+    assert state(m) == before
+    m.undo(undone["trace_id"])
+    assert state(m) == after
+
+
+def test_a_repeat_that_counts_again_states_it_again(m: Memory) -> None:
+    first = m.add("I live in Rome.", **ANN, timestamp="2024-01-01", run_id="r1")
+    again = m.add("I live in Rome.", **ANN, timestamp="2024-01-02", run_id="r2")
+    after = state(m)
+    undone = m.undo(again["trace_id"])
+    assert labels(m) == [["r1"]]
+    redone = m.undo(undone["trace_id"])
+    assert state(m) == after
+    assert labels(m) == [["r1", "r2"]]
+    m.undo(redone["trace_id"])
+    assert labels(m) == [["r1"]]
+    m.undo(m.log(**ANN, limit=1)["results"][0]["trace_id"])
+    kept = m.undo(first["trace_id"])
+    assert [one["event"] for one in kept["results"]] == ["NONE"]
+    assert current(m) == ["I live in Rome."]
+
+
+def test_what_was_refined_in_a_run_is_not_of_the_run_any_more(make_memory: MakeMemory) -> None:
+    meets = [{"memory": "m1", "how": "refines"}]
+    drawn = {"facts": [{"text": "Ann loves green tea 绿茶", "source": [0], "meets": meets}]}
+    m = make_memory(llm=ScriptedLLM([drawn, {"facts": []}]))
+    m.add(facts=["Ann loves tea"], **ANN, run_id="r1")
+    told = m.add("It has to be green tea 绿茶!", **ANN, run_id="r2")
+    assert labels(m) == [["r1", "r2"]]
+    undone = m.undo(told["trace_id"])
+    assert (current(m), labels(m)) == (["Ann loves tea"], [["r1"]])
+    m.undo(undone["trace_id"])
+    assert (current(m), labels(m)) == (["Ann loves green tea 绿茶"], [["r1", "r2"]])
+
+
 def test_the_ids_guard_an_undo(m: Memory) -> None:
     added = m.add("bob lives 住", user_id="bob", run_id="r1", infer=False)
     for ids in ({"user_id": "ann"}, {"run_id": "r2"}, {"user_id": "bob", "app_id": "x"}):
@@ -133,6 +183,30 @@ def test_the_ids_guard_an_undo(m: Memory) -> None:
     assert m.get_all(user_id="bob")["total"] == 1
     m.undo(added["trace_id"], user_id="bob", run_id="r1")
     assert m.get_all(user_id="bob")["total"] == 0
+
+
+def test_within_a_run_what_was_done_to_its_memories_can_be_undone(m: Memory) -> None:
+    run = m.scoped(user_id="ann", run_id="r1")
+    uid = run.add("tea 茶", infer=False)["results"][0]["id"]
+    m.add("coffee", **ANN, infer=False, run_id="r2")
+
+    def last() -> str:
+        return str(run.log(limit=1)["results"][0]["trace_id"])
+
+    run.update(uid, "green tea 绿茶")
+    undone = run.undo(last())
+    assert current(m, run_id="r1") == ["tea 茶"]
+    run.undo(undone["trace_id"])
+    assert current(m, run_id="r1") == ["green tea 绿茶"]
+    run.delete(uid)
+    with pytest.raises(NotFoundError):
+        m.undo(last(), **ANN, run_id="r2")
+    run.undo(last())
+    m.delete_all(**ANN)
+    with pytest.raises(NotFoundError):
+        run.undo(last())
+    m.undo(last())
+    assert current(m) == ["coffee", "green tea 绿茶"]
 
 
 def test_what_cannot_be_taken_back_says_so(m: Memory) -> None:

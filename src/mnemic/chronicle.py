@@ -81,7 +81,8 @@ class Chronicle(Bound):
         trace_id: of the call, as an add's result, a memory's messages and the log tell it. What the call added is
         deleted; what it changed, ended or deleted is again as it was before, as a new version; nothing is removed
         from any history. What another add has stated since stays, and what gave way to that stays ended. The messages
-        stay: they were said. Ids, when given, guard the access.
+        stay: they were said. Ids, when given, guard the access: with a run_id an add must have been told in the run,
+        and the memories of any other call must carry its label.
 
         Returns `results`: DELETE, RESTORE, or NONE with `kept`, the reason why it stays; and `trace_id`, by which the
         undo can be undone. All or nothing: raises `NotFoundError` where nothing was done under the trace id,

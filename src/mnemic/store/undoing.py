@@ -14,8 +14,8 @@ from ..records import RELOADING, Act, Claim, Event, Kind, TakenBack
 from ..scope import Scope
 from . import schema as s
 from . import tombstones
-from .owners import Numbers, fits, lock_owner
-from .rows import change_row
+from .owners import Numbers, fits, lock_owner, owners_in
+from .rows import Rows, change_row
 from .schema import AnyRow, chunks
 from .versions import (
     LATEST,
@@ -36,6 +36,10 @@ _SAID = tuple(
 )
 # Events that leave the memory itself as it was.
 _BESIDE = (Event.NONE, Event.EPISODE)
+# By which an add states a memory as it is, or says more of one that is there.
+_STATING = (Event.ADD, Event.NONE)
+_REPEATING = (Event.NONE, Event.UPDATE)
+_UNDO_OF = "undo of "
 
 _AS_VERSION = select(s.version, s.memory.c.uid, s.memory.c.kind).join_from(
     s.version,
@@ -73,7 +77,7 @@ _STATED_BY = (
     .where(
         s.change.c.owner_id == bindparam("owner"),
         s.change.c.memory_no.in_(bindparam("memories", expanding=True)),
-        s.change.c.event.in_((Event.ADD, Event.NONE)),
+        s.change.c.event.in_(bindparam("events", expanding=True)),
         or_(
             exists()
             .where(
@@ -97,12 +101,13 @@ _STATED_BY = (
 
 @dataclass(frozen=True, slots=True)
 class _Done:
-    """What the call did to a memory: the version that it closed first (None where none was believed), and the one
-    that it left open (None where it deleted it). made: whether it made the memory."""
+    """What the call did to a memory: the version that it closed first (None where none was believed), and the last
+    one that it opened or closed. believed: whether it left that open. made: whether it made the memory."""
 
     memory_no: int
     found: int | None
-    left: int | None
+    left: int
+    believed: bool
     made: bool
 
 
@@ -116,47 +121,64 @@ def undo(tx: Connection, scope: Scope, trace_id: str, act: Act, claims_of: Claim
     since, `DuplicateError` where what comes back is live under another memory by now, `ValidationError` for what
     cannot be taken back.
     """
+    locked = {no: Numbers(lock_owner(tx, scope.tenant, no)) for no in sorted(_done_by(tx, scope, trace_id))}
+    # Read again: what was purged before the lock was held is not there any more.
     done = _done_by(tx, scope, trace_id)
     if not done:
         raise NotFoundError(f"Nothing was done under the trace id {trace_id}.")
     why = _undoing(trace_id)
     act = replace(act, reason=why if act.reason is None else f"{why}; {act.reason}")
     told: list[TakenBack] = []
-    for owner_id in sorted(done):
-        numbers = Numbers(lock_owner(tx, scope.tenant, owner_id))
+    for owner_id, numbers in locked.items():
         call = _Call(tx, numbers, trace_id, not_before(tx, owner_id, act), claims_of)
-        told += call.undo(done[owner_id])
+        told += call.undo(done.get(owner_id, ()))
         numbers.save(tx)
     return told
 
 
 def _undoing(trace_id: str) -> str:
     """The reason that taking back a call leaves in the history."""
-    return f"undo of {trace_id}"
+    return f"{_UNDO_OF}{trace_id}"
+
+
+def _undone_for(reason: str | None) -> str | None:
+    """The call that was taken back for a reason; None where the reason is another."""
+    head = (reason or "").partition(";")[0]
+    return head.removeprefix(_UNDO_OF) if head.startswith(_UNDO_OF) else None
 
 
 def _done_by(tx: Connection, scope: Scope, trace_id: str) -> dict[int, list[AnyRow]]:
-    """The changes of a call, by owner, in order."""
-    c, o, e = s.change.c, s.owner.c, s.episode.c
-    run = select(e.run_id).where(e.owner_id == c.owner_id, e.trace_id == c.trace_id).limit(1)
-    columns = {
-        "user_id": o.user_id,
-        "agent_id": o.agent_id,
-        "app_id": o.app_id,
-        "run_id": run.scalar_subquery(),
-    }
+    """The changes of a call, by owner, in order; of those owners of which the scope may see all that it did.
+
+    What was told in a run is of that run; what was not told at all, of the runs of each memory that it was done to.
+    """
+    c, o, e, label = s.change.c, s.owner.c, s.episode.c, s.memory_run.c
+    ids = {"user_id": o.user_id, "agent_id": o.agent_id, "app_id": o.app_id}
+    told = select(e.run_id).where(e.owner_id == c.owner_id, e.trace_id == c.trace_id).limit(1)
+    run = told.scalar_subquery()
+    labelled = exists().where(
+        label.owner_id == c.owner_id,
+        label.memory_no == c.memory_no,
+        fits(scope, {**ids, "run_id": label.run_id}),
+    )
+    seen = or_(fits(scope, {**ids, "run_id": run}), and_(run.is_(None), labelled))
     query = (
-        select(s.change)
+        select(s.change, seen.label("seen"))
         .select_from(s.change.join(s.owner, o.id == c.owner_id))
-        .where(c.trace_id == trace_id, o.tenant == scope.tenant, fits(scope, columns))
+        .where(c.trace_id == trace_id, o.tenant == scope.tenant, c.owner_id.in_(owners_in(scope)))
         .order_by(c.owner_id, c.seq)
     )
     found: dict[int, list[AnyRow]] = defaultdict(list)
+    hidden: set[int] = set()
     for row in tx.execute(query):
-        if row.event in RELOADING:
+        if not row.seen:
+            if row.event not in _BESIDE:
+                hidden.add(row.owner_id)
+        elif row.event in RELOADING:
             raise ValidationError(f"{row.event} is for good: it cannot be taken back.")
-        found[row.owner_id].append(row)
-    return found
+        else:
+            found[row.owner_id].append(row)
+    return {owner_id: rows for owner_id, rows in found.items() if owner_id not in hidden}
 
 
 class _Call:
@@ -174,7 +196,7 @@ class _Call:
 
     def undo(self, changes: Sequence[AnyRow]) -> list[TakenBack]:
         done, repeated = _summed(changes)
-        lefts = {one.memory_no: self._version(one.left) for one in done if one.left is not None}
+        lefts = {one.memory_no: self._version(one.left) for one in done}
         kept = self._stated_since([one.memory_no for one in done if one.made])
         kept |= {
             no: "what took its place stays"
@@ -187,7 +209,9 @@ class _Call:
         told = [self._retired(one) for one in undone if one.found is None]
         told += [self._put_back(one.memory_no, one.found) for one in undone if one.found is not None]
         told += [TakenBack(lefts[no].uid, lefts[no].text, Event.NONE, why) for no, why in kept.items()]
-        return told + self._unlabelled(repeated)
+        told += self._beside(repeated)
+        self._relabel()
+        return told
 
     def _version(self, version_no: int) -> AnyRow:
         return self._tx.execute(_VERSION, {"owner": self._owner, "version": version_no}).one()
@@ -195,25 +219,26 @@ class _Call:
     def _stated_since(self, memory_nos: Collection[int]) -> dict[int, str]:
         """Those of some memories that other adds have stated too, which were not taken back; with the reason."""
         found: dict[int, str] = {}
-        for memory_no, traces in self._other_adds(memory_nos).items():
+        for memory_no, traces in self._other_adds(memory_nos, _STATING).items():
             for trace_id in sorted(traces):
                 found[memory_no] = f"the add {trace_id} states it too"
         return found
 
-    def _other_adds(self, memory_nos: Collection[int]) -> dict[int, dict[str, str]]:
+    def _other_adds(
+        self, memory_nos: Collection[int], events: Collection[Event]
+    ) -> dict[int, dict[str, str]]:
         """The adds that stated some memories, this call aside, and what was taken back: trace ids, each with its
         run."""
         found: dict[int, dict[str, str]] = defaultdict(dict)
         for some in chunks(sorted(memory_nos)):
-            values = {"owner": self._owner, "memories": some, "trace": self._trace_id}
-            taken_back = {
-                (row.memory_no, row.reason.partition(";")[0])
-                for row in self._tx.execute(_BY_OTHERS, values)
-                if row.reason is not None
-            }
-            for row in self._tx.execute(_STATED_BY, {"owner": self._owner, "memories": some}):
-                undone = (row.memory_no, _undoing(row.trace_id)) in taken_back
-                if row.trace_id != self._trace_id and not undone:
+            values = {"owner": self._owner, "memories": some}
+            taken_back: set[tuple[int, str | None]] = set()
+            # Latest first: so what took something back is known to be taken back itself.
+            for row in self._tx.execute(_BY_OTHERS, {**values, "trace": self._trace_id}):
+                if (row.memory_no, row.trace_id) not in taken_back:
+                    taken_back.add((row.memory_no, _undone_for(row.reason)))
+            for row in self._tx.execute(_STATED_BY, {**values, "events": list(events)}):
+                if row.trace_id != self._trace_id and (row.memory_no, row.trace_id) not in taken_back:
                     found[row.memory_no][row.trace_id] = row.run_id
         return found
 
@@ -221,9 +246,8 @@ class _Call:
         """Raise `ChangedSinceError` where a memory is not as the call left it, or another gave way to it since."""
         for one in done:
             values = {"owner": self._owner, "memory": one.memory_no}
-            row = self._tx.execute(OPEN if one.left is not None else LATEST, values).first()
-            as_left = one.found if one.left is None else one.left
-            if row is None or as_left is None or not self._is_like(row, as_left, closed=one.left is None):
+            row = self._tx.execute(LATEST, values).one()
+            if not self._is_like(row, one.left, believed=one.believed):
                 raise self._changed(one.memory_no)
         own = {one.memory_no for one in done}
         for some in chunks(sorted(one.memory_no for one in done if one.found is None)):
@@ -231,11 +255,11 @@ class _Call:
                 if row.memory_no not in own:
                     raise self._changed(row.memory_no)
 
-    def _is_like(self, row: AnyRow, version_no: int, *, closed: bool) -> bool:
-        """Whether a version says what another said, as after an undo that was undone; and whether it is closed."""
+    def _is_like(self, row: AnyRow, version_no: int, *, believed: bool) -> bool:
+        """Whether a version says what another said, as after an undo that was undone; and whether it is believed."""
         other = self._version(version_no)
         same = all(getattr(row, name) == getattr(other, name) for name in _SAID)
-        return same and (row.tx_to is not None) == closed
+        return same and (row.tx_to is None) == believed
 
     def _changed(self, memory_no: int) -> ChangedSinceError:
         values = {"owner": self._owner, "memories": [memory_no], "trace": self._trace_id}
@@ -264,27 +288,49 @@ class _Call:
             tombstones.retell(tx, owner_id, [memory_no])
         return TakenBack(like.uid, like.text, Event.RESTORE)
 
-    def _unlabelled(self, repeated: Sequence[int]) -> list[TakenBack]:
-        """Memories that the call only stated again: they lose its run's label, where no other add of it states
-        them."""
-        if not repeated:
-            return []
-        e = s.episode.c
-        query = select(e.run_id).where(e.owner_id == self._owner, e.trace_id == self._trace_id)
-        run = self._tx.execute(query).scalar()
-        others, told = self._other_adds(repeated), []
-        for memory_no in repeated:
+    def _beside(self, memory_nos: Sequence[int]) -> list[TakenBack]:
+        """Of memories that the call only stated again, nothing but labels can be taken back."""
+        told = []
+        for memory_no in memory_nos:
             row = self._tx.execute(OPEN, {"owner": self._owner, "memory": memory_no}).first()
-            if row is None:
-                continue
-            if run is not None and run not in others[memory_no].values():
-                label = s.memory_run.c
-                mine = and_(label.owner_id == self._owner, label.memory_no == memory_no, label.run_id == run)
-                self._tx.execute(delete(s.memory_run).where(mine))
-            change = change_row(self._owner, self._numbers, Event.NONE, self._act, memory_no)
-            self._tx.execute(insert(s.change), change)
-            told.append(TakenBack(row.uid, row.text, Event.NONE, "it was there before"))
+            if row is not None:
+                change = change_row(self._owner, self._numbers, Event.NONE, self._act, memory_no)
+                self._tx.execute(insert(s.change), change)
+                told.append(TakenBack(row.uid, row.text, Event.NONE, "it was there before"))
         return told
+
+    def _relabel(self) -> None:
+        """The memories that the add repeated or refined which is taken back, or whose undo is, have its run's label
+        where an add of that run states them."""
+        add, e, c = self._first_call(), s.episode.c, s.change.c
+        query = select(e.run_id).where(e.owner_id == self._owner, e.trace_id == add)
+        run = self._tx.execute(query).scalar()
+        if run is None:
+            return
+        query = select(c.memory_no, c.event).where(c.owner_id == self._owner, c.trace_id == add)
+        did = self._tx.execute(query).all()
+        memory_nos = {row.memory_no for row in did if row.event in _REPEATING}
+        memory_nos -= {row.memory_no for row in did if row.event == Event.ADD}
+        others = self._other_adds(memory_nos, (*_STATING, Event.UPDATE))
+        rows = Rows()
+        for memory_no in sorted(memory_nos):
+            label = {"owner_id": self._owner, "memory_no": memory_no, "run_id": run}
+            if run in others[memory_no].values():
+                rows.memory_run.append(label)
+            else:
+                mine = (s.memory_run.c[name] == value for name, value in label.items())
+                self._tx.execute(delete(s.memory_run).where(*mine))
+        rows.write(self._tx)
+
+    def _first_call(self) -> str:
+        """The call that is taken back, or, where that is an undo, the one that it took back, and so on."""
+        chain, c = [self._trace_id], s.change.c
+        while True:
+            query = select(c.reason).where(c.owner_id == self._owner, c.trace_id == chain[-1]).limit(1)
+            undone = _undone_for(self._tx.execute(query).scalar())
+            if undone is None or undone in chain:
+                return chain[-1]
+            chain.append(undone)
 
 
 def _summed(changes: Sequence[AnyRow]) -> tuple[list[_Done], list[int]]:
@@ -299,6 +345,8 @@ def _summed(changes: Sequence[AnyRow]) -> tuple[list[_Done], list[int]]:
         if not moved:
             repeated.append(memory_no)
         elif moved[0].closed_no is not None or moved[-1].opened_no is not None:
+            opened, closed = moved[-1].opened_no, moved[-1].closed_no
             made = any(row.event == Event.ADD for row in moved)
-            done.append(_Done(memory_no, moved[0].closed_no, moved[-1].opened_no, made))
+            left = closed if opened is None else opened
+            done.append(_Done(memory_no, moved[0].closed_no, left, opened is not None, made))
     return done, repeated
