@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 from conftest import MakeMemory
 from mnemic import Memory, ValidationError
 from mnemic.cli.app import app
+from mnemic.recall.recipe import DEFAULT
 
 
 @pytest.fixture
@@ -107,7 +108,7 @@ def test_explain_tells_the_time_words_the_window_and_the_anchor(moved: Memory) -
         "Where did I live?",
     )
     assert time["asked_at"] == "2024-05-01T00:00:00+00:00"
-    assert found["explain"]["arms"]["temporal"] == 0.8
+    assert found["explain"]["arms"]["temporal"] == DEFAULT.temporal
     details = found["results"][0]["score_details"]
     assert details["arms"]["temporal"]["value"] == 1.0
     assert details["final_score"] == found["results"][0]["score"]
@@ -140,6 +141,14 @@ def test_a_memory_that_only_mentions_the_anchor_beside_is_not_it(m: Memory) -> N
     found = m.search("Where have I lived before Oslo?", user_id="ann", explain=True)
     [oslo] = [item["id"] for item in m.get_all(user_id="ann")["results"] if item["memory"] == "Moved to Oslo"]
     assert found["explain"]["time"]["anchor"]["memory_id"] == oslo
+
+
+def test_what_was_kept_word_for_word_is_no_anchor(make_memory: MakeMemory) -> None:
+    m = make_memory(embedder="none")
+    m.add("We talked about the accident.", user_id="ann", timestamp="2023-03-01", infer=False)
+    m.add(facts=["Plays the cello"], user_id="ann", timestamp="2023-04-01")
+    time = m.search("What did I play after the accident?", user_id="ann", explain=True)["explain"]["time"]
+    assert time["anchor"] == {"words": "the accident", "memory_id": None}
 
 
 def test_why_follows_a_text_to_its_place_by_time(moved: Memory) -> None:

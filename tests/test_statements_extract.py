@@ -42,7 +42,7 @@ def test_a_proposal_carries_source_speaker_and_what_is_common() -> None:
     assert (one.content.expires_on, one.content.expires_at) == ("2025-01-31", 99)
     source = one.provenance
     assert (source.role, source.actor_id, source.attributed_to) == ("user", "ann", "user")
-    assert source.extractor == EXTRACTOR == "statements/1"
+    assert source.extractor == EXTRACTOR == "statements/2"
     assert found.rejected == (
         Rejected("I live in a box.", (0,), "not_the_user"),
         Rejected("Hi!", (2,), "greeting"),

@@ -111,6 +111,17 @@ def test_a_correction_that_begins_when_that_was_over_takes_the_place_of_the_next
     assert m.get(before)["superseded_by"] != right  # type: ignore[index]
 
 
+def test_what_was_said_later_is_not_replaced_through_what_it_replaced(m: Memory) -> None:
+    first = given(m, "家：罗马", said="2020")["id"]
+    given(m, "家：奥斯陆", said="2023", valid_from="2021", supersedes=first)
+    late = given(m, "家：利马", said="2022", supersedes=first)
+    assert "supersedes" not in late
+    assert [then(m, day) for day in ("2020-06", "2021-06", "2022-06", "2024")] == [
+        ["家：罗马"],
+        *[["家：奥斯陆"]] * 3,
+    ]
+
+
 def test_what_was_over_before_it_is_corrected_keeps_its_own_time(m: Memory) -> None:
     wrong = given(m, "W 错", said="2020", valid_from="2020", valid_to="2021-12-31")["id"]
     later = given(m, "R 对", said="2022", valid_from="2023", corrects=wrong)["id"]

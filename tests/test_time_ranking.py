@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import numpy as np
@@ -13,9 +14,10 @@ from mnemic.clock import to_instant
 from mnemic.recall.explain import explain
 from mnemic.recall.fuse import rank
 from mnemic.recall.index import ScopeIndex
+from mnemic.recall.recipe import DEFAULT
 from mnemic.recall.snapshot import Snapshot
 from mnemic.recall.time_words import TimeWords
-from mnemic.recall.timing import Anchor, Timing, fits, timing
+from mnemic.recall.timing import Anchor, Timing, fits, is_known, timing
 from mnemic.records import IndexRow
 from recall_rows import OWNER, everything, query, row, scored
 
@@ -100,7 +102,7 @@ def anchored(row_no: int, relation: str, lasting: bool = False, ending: bool = F
     chosen = HOMES[row_no - 1]
     begins = chosen.valid_from or at("2021-02-03")
     ends = at("2021-02-04") if row_no == 4 else chosen.valid_to
-    anchor = Anchor(0, row_no - 1, chosen.uid, begins, ends, row_no == 4)
+    anchor = Anchor(0, row_no - 1, chosen.uid, begins, ends, row_no == 4, True)
     found = timing(words, NOW, UTC, anchor)
     assert found is not None
     return found
@@ -155,10 +157,46 @@ def test_the_explanation_adds_up_to_the_score() -> None:
     ranking = rank([HOME], query("home oslo", whole=((1,), (2,))), everything(HOME), 10, timing=which)
     seen = explain(ranking, 0, 1)
     [temporal] = [share for share in seen.arms if share.name == "temporal"]
-    assert (temporal.value, temporal.weight) == (0.9, 0.8)
+    assert (temporal.value, temporal.weight) == (0.9, DEFAULT.temporal)
     parts = sum(share.contribution for share in seen.arms)
     assert parts == pytest.approx(seen.direct)
     assert parts + sum(share.contribution for share in seen.lifts) == pytest.approx(seen.score)
+
+
+def test_a_memory_that_names_the_time_itself_counts_by_the_question_as_it_stands() -> None:
+    rows = [lived(1, "home rome", "2021-01-01"), lived(2, "home summer oslo", "2024-01-01")]
+    seen = ScopeIndex(OWNER, rows).snapshot()
+    which = asked("during", "2019-06-01", "2019-09-01")
+    rest, plain = query("home", whole=query("home summer 2019").groups), query("home summer 2019")
+    alone = dict(scored(rank([seen], rest, everything(seen), 10, timing=which)))
+    whole = rank([seen], plain, everything(seen), 0)
+    ranking = rank([seen], rest, everything(seen), 10, timing=which, timeless=whole)
+    beside = dict(scored(ranking))
+    assert beside[f"{2:08d}"] == pytest.approx(0.6 * float(whole.scores[0][1]))
+    assert beside[f"{2:08d}"] > alone[f"{2:08d}"]
+    told = explain(ranking, 0, 1)
+    assert sum(one.contribution for one in told.lifts) + told.direct == pytest.approx(told.score)
+    assert {one.name: one.contribution for one in told.arms}["temporal"] == 0.0
+    assert told.words == (0,)
+
+
+def test_an_anchor_gains_nothing_by_the_question_as_it_stands() -> None:
+    rest, plain = query("home", whole=query("home riga").groups), query("home riga")
+    whole = rank([HOME], plain, everything(HOME), 0)
+    before = anchored(3, "before")
+    assert before.anchor is not None
+    with_whole = dict(scored(rank([HOME], rest, everything(HOME), 10, timing=before, timeless=whole)))
+    other = replace(before, anchor=replace(before.anchor, row=1))
+    assert (
+        with_whole[f"{3:08d}"]
+        == dict(scored(rank([HOME], rest, everything(HOME), 10, timing=before)))[f"{3:08d}"]
+    )
+    assert f"{3:08d}" in dict(scored(rank([HOME], rest, everything(HOME), 10, timing=other, timeless=whole)))
+
+
+def test_a_time_of_which_nothing_is_known() -> None:
+    assert is_known([HOME], asked("during", "2021-01-01", "2022-01-01"))
+    assert not is_known([HOME], asked("during", "1990-01-01", "1991-01-01"))
 
 
 DAYS = st.integers(at("2015-01-01") // 86_400_000_000, at("2026-01-01") // 86_400_000_000)

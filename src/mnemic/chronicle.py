@@ -9,7 +9,7 @@ from . import checks, chronicle_shapes, shapes
 from .bound import Bound, Filters
 from .clock import LAST_INSTANT, Instant, iso, parse_when
 from .errors import ValidationError
-from .ingest.commit import claims_of
+from .ingest.commit import claims_of, closes
 from .parts import off_loop
 from .recall import answers
 from .recall.search import Request
@@ -94,7 +94,7 @@ class Chronicle(Bound):
 
         def work() -> list[TakenBack]:
             with self._parts.store().write() as tx:
-                return undoing.undo(tx, scope, asked, act, claims_of)
+                return undoing.undo(tx, scope, asked, act, claims_of, closes)
 
         results = [chronicle_shapes.undone_item(one) for one in await off_loop(work)]
         return {"message": "Undone.", "undone": asked, "trace_id": act.trace_id, "results": results}

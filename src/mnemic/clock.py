@@ -36,6 +36,8 @@ MILLISECONDS_FROM = 100_000_000_000
 OFFSET = re.compile(r"UTC([+-])(\d{2}):(\d{2})\Z")
 DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*([smhdw]?)\Z", re.ASCII)
 SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+# ISO's other ways to write a day alone: 20240229, 2024-W09-4, 2024W094.
+_DAY_ALONE = re.compile(r"(?:\d{8}|\d{4}-?W\d{2}-?\d)\Z")
 PARTIAL_DATE = re.compile(r"(\d{4})(?:-(\d{2})(?:-(\d{2}))?)?\Z")
 
 Precision = str  # "year", "month", "day" or "instant"
@@ -225,6 +227,8 @@ def _read(value: Any, tz: tzinfo) -> When | None:
 def _read_text(text: str, tz: tzinfo) -> When:
     partial = PARTIAL_DATE.match(text)
     if partial is None:
+        if _DAY_ALONE.match(text):
+            return _day(date.fromisoformat(text), tz)
         moment = datetime.fromisoformat(text)
         return _point(to_instant(moment if moment.tzinfo else moment.replace(tzinfo=tz)))
     year, month, day = (int(part) if part else None for part in partial.groups())

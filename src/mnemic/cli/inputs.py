@@ -11,7 +11,7 @@ from typing import Any
 import typer
 
 # Shorter numbers are years, months or days (2023, 20230524).
-EPOCH = re.compile(r"\d{9,}(\.\d+)?\Z")
+EPOCH = re.compile(r"(?:-\d+|\d{9,})(\.\d+)?\Z")
 
 
 def from_json(text: str | None, option: str) -> Any:

@@ -33,6 +33,7 @@ _LIVES = match(
     r"(?:i|we)(?: (?:now|currently|actually|still|officially))? live(?: now| with my [\w ]+?| alone)? in (?P<a>.+)"
     r"|(?:i'm|i am|we're|we are)(?: (?:now|currently|officially))? (?:living|based) in (?P<b>.+)"
     r"|(?:my|our) home is(?: now)? (?:in )?(?P<c>.+)"
+    r"|(?:i've|i have|we've|we have) (?:lived|been living) in (?P<d>[^,]+?) since [\w ]+"
 )
 _WITH_PARENTS = match(
     r"(?:i|we)(?: still)? live (?:with|at) my (?P<who>parents|mum|mom|dad)(?:'s?)?(?: place| house)?(?: in .+)?"
@@ -66,7 +67,7 @@ def residence(clause: Clause) -> Iterator[Claim]:
     moved = None if lives else _MOVED.fullmatch(clause.text)
     if lives is None and moved is None:
         return
-    place = named(lives, "a", "b", "c") if lives else moved["place"] if moved else ""
+    place = named(lives, "a", "b", "c", "d") if lives else moved["place"] if moved else ""
     name = re.match(NAME, place)
     if name is None:
         if lives and _HOMES & set(re.findall(r"[\w-]+", place.casefold())[:4]):

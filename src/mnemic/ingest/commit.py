@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
+from ..clock import Instant
 from ..records import (
     Act,
     Batch,
@@ -84,7 +85,7 @@ def commit(
     Raises `SpaceChangedError` where its vectors are not of the store's space any more, `OwnerMovedError` where
     other memories changed since a model was shown them.
     """
-    batch = replace(batch, proposals=tuple(map(_with_claims, batch.proposals)))
+    batch = replace(batch, proposals=tuple(_with_claims(one, batch.observed_at) for one in batch.proposals))
     buried = tombstones.by_message(batch.buried)
     messages = tuple(
         packed_terms(tombstones.masked(message.content, buried.get(i, ())))
@@ -135,9 +136,11 @@ def amend(
         return result
 
 
-def _with_claims(proposal: Proposal) -> Proposal:
-    """The proposal with what it claims of its speaker; only facts that still hold claim anything."""
-    if proposal.kind is not Kind.FACT or proposal.content.validity.end is not None:
+def _with_claims(proposal: Proposal, observed_at: Instant) -> Proposal:
+    """The proposal with what it claims of its speaker; only facts that held when they were said claim anything."""
+    said_at = observed_at if proposal.said_at is None else proposal.said_at
+    end = proposal.content.validity.end
+    if proposal.kind is not Kind.FACT or (end is not None and end <= said_at):
         return proposal
     return replace(proposal, claims=claims_of(proposal.content.text))
 

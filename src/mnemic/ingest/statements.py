@@ -10,7 +10,7 @@ from ..records import Content, Kind, Message, Proposal, Provenance, Rejected, Sp
 from .given import Common
 from .messages import Heard
 
-EXTRACTOR = "statements/1"
+EXTRACTOR = "statements/2"
 
 
 # How chat clients call the person who speaks.

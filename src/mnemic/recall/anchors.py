@@ -9,6 +9,8 @@ import numpy as np
 
 from ..text.tokens import index_terms, query_terms
 from .fuse import Ranking
+from .lexical import Mask
+from .snapshot import Snapshot
 from .time_words import TimeWords, without_clauses
 from .timing import FOR_EVER, Anchor, held
 
@@ -34,7 +36,8 @@ def find_anchor(asked: TimeWords, named: Ranking, rest: Ranking, texts: Texts, t
     for number, evidence in enumerate(named.evidence):
         snapshot = evidence.snapshot
         worth = named.own[number] + BEARING * rest.own[number]
-        rows = np.flatnonzero(snapshot.live & (named.own[number] >= LEAST))
+        # What was kept word for word tells when something was talked about, not when it was.
+        rows = np.flatnonzero(snapshot.live & (named.own[number] >= LEAST) & ~_verbatim(snapshot))
         found += [(float(worth[row]), snapshot.rows["uid"][row], number, int(row)) for row in rows]
     best = sorted(found, key=lambda one: (-one[0], one[1]))[:LOOKED_AT]
     best = _meant(asked.anchor, best, texts)
@@ -45,7 +48,18 @@ def find_anchor(asked: TimeWords, named: Ranking, rest: Ranking, texts: Texts, t
     _, uid, number, row = min(near, key=lambda one: (times[one[2]].begins[one[3]], one[1]))
     own = times[number]
     ends = None if own.ends[row] >= FOR_EVER else int(own.ends[row])
-    return Anchor(number, row, uid.decode(), int(own.begins[row]), ends, bool(own.is_event[row]))
+    is_event, is_told = bool(own.is_event[row]), bool(own.is_dated[row] | own.is_linked[row])
+    return Anchor(number, row, uid.decode(), int(own.begins[row]), ends, is_event, is_told or is_event)
+
+
+def _verbatim(snapshot: Snapshot) -> Mask:
+    kinds = snapshot.coded("kind")
+    told: Mask = (
+        kinds.codes == kinds.values.index("message")
+        if "message" in kinds.values
+        else np.zeros(snapshot.n, np.bool_)
+    )
+    return told
 
 
 def _meant(

@@ -76,7 +76,7 @@ def asked(
     plain, rest = query(words, 0), query_terms(time.rest)
     ranks = query(rest, 0, _hashed(words), time.bare)
     anchor = query(query_terms(time.anchor), 1) if time.anchor else None
-    return Asked(rest, ranks, TimeAsked(time, at, tz, anchor, plain), words)
+    return Asked(rest, ranks, TimeAsked(time, at, tz, plain, anchor), words)
 
 
 def _hashed(words: Words) -> Groups:

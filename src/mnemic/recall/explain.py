@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import isclose
 
 import numpy as np
 
 from .arms import Evidence, word_weights
-from .fuse import Ranking
+from .fuse import Ranking, beside
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,46 @@ class Overview:
 
 
 def explain(ranking: Ranking, snapshot: int, row: int) -> Explanation:
-    """The explanation of a row of a snapshot (by index), be it a hit or not."""
+    """The explanation of a row of a snapshot (by index), be it a hit or not.
+
+    Where its score comes from the question as it stands, so do the shares, and the temporal arm gives nothing.
+    """
+    seen = _by_time(ranking, snapshot, row)
+    if ranking.timeless is None or ranking.timing is None:
+        return seen
+    whole, share = _by_time(ranking.timeless, snapshot, row), beside(ranking.timing, ranking.recipe)
+    left = 1.0 if seen.left is None else seen.left
+    if not whole.score or not isclose(seen.score, left * share * whole.score):
+        return seen
+    groups = ranking.timeless.query.groups
+    return replace(
+        seen,
+        direct=share * whole.direct,
+        same=share * whole.same,
+        inherited=share * whole.inherited,
+        arms=(
+            *(_part(one, share) for one in whole.arms),
+            *(_part(one, 0.0) for one in seen.arms if one.name == "temporal"),
+        ),
+        lifts=tuple(_part(one, share) for one in whole.lifts),
+        words=_same_words(groups, whole.words, ranking),
+        told=_same_words(groups, whole.told, ranking),
+    )
+
+
+def _part(one: Share, share: float) -> Share:
+    return replace(one, weight=share * one.weight, contribution=share * one.contribution)
+
+
+def _same_words(
+    groups: tuple[tuple[int, ...], ...], words: tuple[int, ...], ranking: Ranking
+) -> tuple[int, ...]:
+    """Words of another query, as far as they are words of the ranking's own, by its numbers."""
+    held = {groups[i] for i in words}
+    return tuple(i for i, group in enumerate(ranking.query.groups) if group in held)
+
+
+def _by_time(ranking: Ranking, snapshot: int, row: int) -> Explanation:
     evidence = ranking.evidence[snapshot]
     held = evidence.snapshot
     slot = held.slots.rows[row]

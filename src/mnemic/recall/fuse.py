@@ -11,7 +11,7 @@ from .arms import Evidence, Query, gather
 from .lexical import Floats, Longs, Mask
 from .recipe import DEFAULT, Recipe, Weights
 from .snapshot import Snapshot
-from .timing import Timing, fits
+from .timing import Timing, fits, ruled_in
 
 __all__ = ["Hit", "Query", "Ranking", "rank"]
 
@@ -30,9 +30,9 @@ class Ranking:
     """The hits, best first, and what they came from, which `recall.explain` reads.
 
     `arms` are the weights of the arms that could speak (their sum is 1), without the temporal one; `timing` is what
-    that goes by, None where it is silent. For each snapshot: the evidence; the direct score of every row by its `own`
-    evidence and with what it inherits; its lift and score; which rows might be returned; and in `fading` what recency
-    leaves of each score, None where that is off.
+    that goes by, None where it is silent; `timeless` the ranking by the question as it stands. For each
+    snapshot: the evidence; the direct score of every row by its `own` evidence and with what it inherits; its lift and
+    score; which rows might be returned; and in `fading` what recency leaves of each score, None where that is off.
     """
 
     hits: tuple[Hit, ...]
@@ -47,6 +47,7 @@ class Ranking:
     eligible: list[Mask]
     timing: Timing | None = None
     fading: Sequence[Floats] | None = None
+    timeless: Ranking | None = None
 
     @property
     def temporal(self) -> float:
@@ -62,6 +63,7 @@ def rank(
     recipe: Recipe = DEFAULT,
     timing: Timing | None = None,
     fading: Sequence[Floats] | None = None,
+    timeless: Ranking | None = None,
 ) -> Ranking:
     """The `limit` best of the rows that the masks (bool (n,) per snapshot) and their being live allow.
 
@@ -85,7 +87,10 @@ def rank(
 
         1 - recipe.temporal * (1 - temporal signal)
 
-    which its own text as query never falls below. A question that asks for nothing else is answered by time alone,
+    which its own text as query never falls below. A memory may tell the time in its words, as "in summer 2021" or
+    "after the accident"; so the score in a ranking by the question as it stands (`timeless`) counts
+    `recipe.timeless` beside, where that is more: `recipe.anchored` where the time is one that was told of an anchor,
+    nothing for an anchor that is no answer itself. A question that asks for nothing else is answered by time alone,
     at `recipe.timely`.
 
     fading: what is left of the score of each row, per snapshot; all of it, if not given.
@@ -105,18 +110,28 @@ def rank(
         for e, fit in zip(evidence, fits(snapshots, timing), strict=True):
             e.rows["temporal"] = fit
         direct = [_alike(e, of, recipe.alike) for e, of in zip(evidence, own, strict=True)]
-        lift = [_alike(e, of, recipe.alike) for e, of in zip(evidence, lift, strict=True)]
+        lift = [
+            np.maximum(of, np.minimum(_alike(e, of, recipe.alike), shared))
+            for e, of, shared in zip(evidence, lift, direct, strict=True)
+        ]
     if query.whole:
         own, direct = (
             [_in_time(*one, query, recipe) for one in zip(evidence, of, strict=True)] for of in (own, direct)
         )
         lift = [up * _kept(e, recipe) for e, up in zip(evidence, lift, strict=True)]
     scores = [_score(e, d, up) for e, d, up in zip(evidence, direct, lift, strict=True)]
+    if timeless is not None and timing is not None:
+        share = beside(timing, recipe)
+        scores = [
+            np.maximum(by_time, share * ruled_in(timeless.scores[i], e.snapshot, i, timing))
+            for i, (by_time, e) in enumerate(zip(scores, evidence, strict=True))
+        ]
     if fading is not None:
         scores = [score * left for score, left in zip(scores, fading, strict=True)]
     eligible = [mask & s.live for mask, s in zip(masks, snapshots, strict=True)]
     hits = _best(snapshots, scores, eligible, limit, recipe.floor)
-    return Ranking(hits, query, recipe, arms, evidence, own, direct, lift, scores, eligible, timing, fading)
+    found = (hits, query, recipe, arms, evidence, own, direct, lift, scores, eligible)
+    return Ranking(*found, timing=timing, fading=fading, timeless=timeless)
 
 
 def _direct(evidence: Evidence, arms: Weights) -> Floats:
@@ -124,6 +139,11 @@ def _direct(evidence: Evidence, arms: Weights) -> Floats:
     for name, weight in arms:
         mean += weight * evidence.rows[name]
     return np.minimum(np.maximum(mean, evidence.same), 1.0)
+
+
+def beside(timing: Timing, recipe: Recipe) -> float:
+    """What the score by the question as it stands counts beside that by the time asked about."""
+    return recipe.anchored if timing.anchor is not None and timing.anchor.is_told else recipe.timeless
 
 
 def _in_time(evidence: Evidence, direct: Floats, query: Query, recipe: Recipe) -> Floats:

@@ -15,7 +15,9 @@ class Recipe:
     surroundings lend; together at most 1. `window` is what a turn counts by its distance from the turn in the
     middle: an odd number of powers of two, so that sums are exact in any order; 2 * REACH + 1 at most. `k1`
     and `b` are those of BM25. `talk` is how many texts of general talk stand beside those held when an
-    everyday word is weighed. `unrelated` is what the mean cosine of unrelated texts counts, `noise` at most
+    everyday word is weighed. `timeless` is what the score by the
+    question as it stands, time words and all, counts beside, and `anchored` where that time is told of
+    another memory. `unrelated` is what the mean cosine of unrelated texts counts, `noise` at most
     the highest. A score below `floor` is no hit.
     """
 
@@ -29,8 +31,10 @@ class Recipe:
     noise: float = 0.3
     heir: float = 0.9
     alike: float = 0.97
-    temporal: float = 0.8
+    temporal: float = 0.9
     timely: float = 0.25
+    timeless: float = 0.6
+    anchored: float = 0.3
     floor: float = 0.01
 
 

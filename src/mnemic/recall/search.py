@@ -23,19 +23,19 @@ from .lexical import Floats
 from .recency import Recency, fading
 from .snapshot import NULL_INSTANT, Mask, Snapshot
 from .time_words import TimeWords
-from .timing import timing
+from .timing import is_known, timing
 
 
 @dataclass(frozen=True, slots=True)
 class TimeAsked:
     """The time words of a query with what they are resolved by: the instant and zone of the question, and the query
-    for its anchor and the one with its time words left in, where it has an anchor."""
+    with its time words left in, and the one for its anchor where it has one."""
 
     words: TimeWords
     at: Instant
     tz: tzinfo
+    plain: Query
     anchor: Query | None = None
-    plain: Query | None = None
 
     @property
     def admits_past(self) -> bool:
@@ -122,7 +122,7 @@ def _ranked_in_time(
 ) -> Ranking:
     """The ranking by the time asked about; by the question as it stands where its anchor is not found."""
     anchor = None
-    if time.anchor is not None and time.plain is not None:
+    if time.anchor is not None:
 
         def texts(number: int, rows: Sequence[int]) -> dict[int, str]:
             numbers = {int(snapshots[number].version_no[row]): row for row in rows}
@@ -134,7 +134,13 @@ def _ranked_in_time(
         if anchor is None and time.words.notion == "none":
             return rank(snapshots, time.plain, masks, request.limit, fading=left)
     asked = timing(time.words, time.at, time.tz, anchor)
-    return rank(snapshots, request.query, masks, request.limit, timing=asked, fading=left)
+    if asked is None:
+        return rank(snapshots, request.query, masks, request.limit, fading=left)
+    if not is_known(snapshots, asked):
+        return rank(snapshots, time.plain, masks, request.limit, fading=left)
+    # A memory may name the time that is asked about; what "used to" or 以前 ask for none does.
+    timeless = rank(snapshots, time.plain, masks, 0) if asked.relation else None
+    return rank(snapshots, request.query, masks, request.limit, timing=asked, fading=left, timeless=timeless)
 
 
 def _answer(

@@ -20,6 +20,8 @@ Notion = Literal["none", "current", "past", "change", "when"]
 Relation = Literal["", "before", "after", "since", "until", "during"]
 Span = tuple[int, int]
 
+DAY = 86_400_000_000
+
 # A longer text is no question, and is taken as it is.
 LONGEST = 400
 
@@ -60,8 +62,8 @@ class TimeWords:
     something whose time is to be looked up; relation: how what is asked for lies to either. lasting: whether the
     anchor tells of something that lasts ("I was at Acme"), not of something that happens; ending: whether it tells
     of something's end ("I left Acme"). rest: the question
-    without its time words, which ranks; bare: that this asks for anything at all ("What did I do"). words: the
-    time words as they stand.
+    without its time words, which ranks; bare: that this asks for anything at all ("What did I do"); happens: whether
+    it asks for what happened rather than for what held ("Where did I go"). words: the time words as they stand.
     """
 
     notion: Notion
@@ -73,6 +75,7 @@ class TimeWords:
     lasting: bool = False
     ending: bool = False
     bare: bool = False
+    happens: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +85,16 @@ class Clause:
     relation: Relation
     whole: Span
     phrase: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """How far from a date something is: a unit of so many days, and between which multiples of it; `start`: where
+    the words for that begin."""
+
+    start: int
+    days: int
+    between: tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +119,10 @@ def read_time_words(text: str, now: Instant, tz: tzinfo) -> TimeWords | None:
     if clause is not None:
         for date in dates:
             if _overlap(clause.whole, (date.start, date.end)):
-                return _in_window(text, date, clause.relation, clause.whole)
+                # Words that follow a date belong to the question again.
+                told = date.start == clause.phrase[0]
+                whole = (clause.whole[0], date.end) if told and not chinese else clause.whole
+                return _in_window(text, date, clause.relation, whole)
         return _by_anchor(text, clause)
     if dates:
         relation, whole = _language(chinese).related(text, (dates[0].start, dates[0].end))
@@ -140,9 +156,18 @@ def without_clauses(text: str) -> str:
 
 
 def _in_window(text: str, date: NamedDate, relation: Relation, whole: Span) -> TimeWords:
+    window = (date.begins, date.ends)
+    step = _language(False).step(text[: whole[0]]) if relation in ("before", "after") else None
+    if step is not None:
+        # "Two weeks before" a date is a time of its own.
+        window, whole = _stepped(window, relation, step), (step.start, whole[1])
+        relation = "during"
     notion, spans, cuts = _notion(text, [whole])
-    rest, window = _rest(text, cuts), (date.begins, date.ends)
-    return TimeWords(notion, rest or text, _words(text, spans), relation, window, bare=_is_bare(rest))
+    rest = _rest(text, cuts)
+    bare = _is_bare(rest)
+    return TimeWords(
+        notion, rest or text, _words(text, spans), relation, window, bare=bare, happens=bare or _happens(rest)
+    )
 
 
 def _by_anchor(text: str, clause: Clause) -> TimeWords:
@@ -164,6 +189,13 @@ def _by_anchor(text: str, clause: Clause) -> TimeWords:
 def _by_notion(text: str) -> TimeWords | None:
     notion, spans, cuts = _notion(text, [])
     return None if notion == "none" else TimeWords(notion, _rest(text, cuts) or text, _words(text, spans))
+
+
+def _stepped(window: tuple[Instant, Instant], relation: Relation, step: Step) -> tuple[Instant, Instant]:
+    near, far = (int(step.days * DAY * share) for share in step.between)
+    if relation == "before":
+        return window[0] - far, window[0] - near
+    return window[1] + near, window[1] + far
 
 
 @cache
@@ -199,6 +231,12 @@ def _rest(text: str, cuts: Sequence[Span]) -> str:
 
 def _words(text: str, cuts: Sequence[Span]) -> tuple[str, ...]:
     return tuple(text[start:end].strip(" ,，") for start, end in sorted(cuts))
+
+
+def _happens(rest: str) -> bool:
+    """Whether what is left asks for something that happened."""
+    language = _language(_HAN.search(rest) is not None)
+    return re.search(language.HAPPENS, rest, re.IGNORECASE) is not None
 
 
 def _is_bare(rest: str) -> bool:

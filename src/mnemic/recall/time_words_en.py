@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from .time_words import Clause, NotionRule, Relation, Span
+from .time_words import Clause, NotionRule, Relation, Span, Step
 
 _RELATIONS: dict[str, Relation] = {
     "before": "before",
@@ -35,13 +35,17 @@ _RELATION = (
     + r")\s+(?:(?:my|his|her|their|our|your|the) time (?:at|in|with|as)\s+|at\s+(?=[A-Z]))?"
 )
 _ASKS = r"(?:where|what|who|whom|whose|which|how|why)"
+# The dot of "St.", "Dr." or an initial ends no sentence.
+_SHORT = r"(?-i:(?<=\b[A-Z][a-z])|(?<=\b[A-Z]))\."
 _LEADING = rf"\s*(?:and |so |but )?{_RELATION}(?P<phrase>[^,?]+?)(?:\s*,\s*|\s+(?={_ASKS}\b))(?=\S)"
-_TRAILING = rf"(?<=\w),?\s+{_RELATION}(?P<phrase>[^?!.]*(?:\.\w[^?!.]*)*)"
+_TRAILING = rf"(?<=\w),?\s+{_RELATION}(?P<phrase>[^?!.]*(?:(?:\.(?=\w)|{_SHORT})[^?!.]*)*)"
 # What a clause that tells an event begins with.
 _SUBJECT = r"(?:(?:i|we|you|he|she|they|it|my|our|his|her|their|your|the)\b|[A-Z]|\w+ing\b)"
 _NO_EVENT = re.compile(
     r"(?:that|this|then|now|all|work|school|dinner|lunch|breakfast|bed|bedtime|noon|midnight|sunset|sunrise|meals?"
-    r"|hours|long|me|you|him|us|them|when|every|each|going to|sleep(?:ing)?|eating)\b\W*(?:\w+ing\b)?\W*",
+    r"|hours|long|me|you|him|us|them|when|every|each"
+    r"|(?:he|she|they|i|we) (?:was|were) (?:younger|little|young|small|a (?:kid|child|teenager))|going to"
+    r"|sleep(?:ing)?|eating)\b\W*(?:\w+ing\b)?\W*",
     re.IGNORECASE,
 )
 _NO_PLACE_FOR_AFTER = re.compile(
@@ -66,6 +70,14 @@ ENDING = r"(?i:\b(?:left|leave|leaving|quit|quitting|sold|selling|broke up|gave 
 FILLER = (
     r"\b(?:what|did|do|does|i|we|you|he|she|they|was|were|happen(?:ed|ing)?|anything|everything|going|on|up|to|me|us|the"
     r"|have|has|had|been|done|doing|news|my|life|in|events?|things?|tell|about)\b"
+)
+
+_COUNTS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_UNITS = {"day": 1, "night": 1, "week": 7, "weekend": 7, "month": 30, "year": 365}
+_STEP = re.compile(
+    rf"(?:\b(?:on|in|during)\s+)?\b(?:the|(?P<many>a|\d{{1,2}}|{'|'.join(_COUNTS)}))\s+"
+    rf"(?:(?P<unit>{'|'.join(_UNITS)})s?|(?:mon|tues|wednes|thurs|fri|satur|sun)day)\s*$",
+    re.IGNORECASE,
 )
 
 NOTIONS = (
@@ -136,6 +148,17 @@ def _tells(match: re.Match[str], question: str, before: str) -> bool:
     return relation in ("since", "until", "till", "ever since") or not is_habit
 
 
+def step(before: str) -> Step | None:
+    """How far from a date, by the words before "before" or "after": "the week before", "two months after"."""
+    match = _STEP.search(before)
+    if match is None:
+        return None
+    many = (match["many"] or "").lower()
+    count = int(many) if many.isdecimal() else _COUNTS.index(many) + 1 if many in _COUNTS else 1
+    between = (count - 0.5, count + 0.5) if many else (0.0, 1.0)
+    return Step(match.start(), _UNITS.get((match["unit"] or "week").lower(), 7), between)
+
+
 _BEFORE_DATE = re.compile(
     r"(?:\b(?P<relation>before|prior to|after|following|since|until|till|up to|by|from)\s+|"
     r"\b(?:in|on|during|over|within|around|throughout|at|back in|as of|of|for|about)\s+)"
@@ -152,3 +175,7 @@ def related(text: str, date: Span) -> tuple[Relation, Span]:
         return "during", date
     word = (match["relation"] or "").lower()
     return _DATE_RELATIONS.get(word) or _RELATIONS.get(word) or "during", (match.start(), date[1])
+
+
+# A question for something that happened.
+HAPPENS = r"\b(?:go|went|travel(?:led)?|fly|flew|visit(?:ed)?|happen(?:ed)?|celebrate[d]?|attend(?:ed)?)\b"

@@ -30,7 +30,7 @@ _ASKS = re.compile(r"哪|什么|什麼|谁|誰|多久|几|幾|怎|何|吗|嗎")
 _EVENT = re.compile(r"[搬婚离離职職毕畢换換买買卖賣退辞辭失生开開到认認识識读讀术術祸禍病孕学學走来來去]")
 _PRONOUN = re.compile(r"(?:我们?|我們|你们?|你們|他们?|他們|她们?|她們|咱们?)")
 
-LASTING = r"在|住|读|讀|上[学學班大小中]|当[时老]|做|工作|期间|单身|單身"
+LASTING = r"在|住|读|讀|上[学學班大小中]|当(?!天)|當(?!天)|工作|期间|单身|單身"
 ENDING = r"离开|離開|离职|離職|辞|辭|卖|賣|分手|毕业|畢業|搬走|戒"
 FILLER = r"[我你他她们們了的什么麼做过過发發生有哪些事情在干吗嗎呢都是]"
 
@@ -113,3 +113,7 @@ def related(text: str, date: Span) -> tuple[Relation, Span]:
     elif before["from"] in ("直到", "截至", "截止", "到") and relation in ("during", "before"):
         relation = "until"
     return relation, (before.start(), after.end())
+
+
+# A question for something that happened.
+HAPPENS = r"去[了过]?哪|哪.{0,2}(?:玩|旅[行游]|出差)|发生|做了什么|干了什么|参加了"

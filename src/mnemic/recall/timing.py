@@ -29,7 +29,10 @@ _STEPS = 8
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """The memory whose time a question goes by: its snapshot (by index), row and id, since and until when it held."""
+    """The memory whose time a question goes by: its snapshot (by index), row and id, since and until when it held.
+
+    is_told: whether that was told, or shown by a change; else it is only known when it was said.
+    """
 
     snapshot: int
     row: int
@@ -37,6 +40,7 @@ class Anchor:
     begins: Instant
     ends: Instant | None
     is_event: bool
+    is_told: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +71,12 @@ def timing(asked: TimeWords, now: Instant, tz: tzinfo, anchor: Anchor | None) ->
         begins, ends = _around(asked, now, anchor)
         return Timing(asked, now, tz, notion, asked.relation, begins, ends, anchor)
     return None if notion == "none" else Timing(asked, now, tz, notion)
+
+
+def is_known(snapshots: Sequence[Snapshot], asked: Timing) -> bool:
+    """Whether any memory is of the time asked about: one that began, ended or happened then, or surely held."""
+    found = zip(fits(snapshots, asked), snapshots, strict=True)
+    return any(bool(np.any(fit[snapshot.live] > _HELD_AS_FAR_AS_KNOWN)) for fit, snapshot in found)
 
 
 def _around(asked: TimeWords, now: Instant, anchor: Anchor) -> tuple[Instant, Instant]:
@@ -128,13 +138,28 @@ def _fit(number: int, snapshot: Snapshot, asked: Timing) -> Floats:
     if not asked.relation:
         return _ended(times, asked.now) if asked.notion == "past" else _changed(snapshot, times, asked.now)
     begins, ends = float(asked.begins), float(asked.ends)
-    fit: Floats = _RELATIONS[asked.relation](times, begins, ends)
+    happens = asked.relation == "during" and asked.asked.happens
+    fit: Floats = (_happened if happens else _RELATIONS[asked.relation])(times, begins, ends)
     if asked.notion == "past":
         fit *= np.where(times.ends <= asked.now, 1.0, 0.8)
     anchor = asked.anchor
     if anchor is not None and anchor.snapshot == number:
         _along_the_chain(fit, snapshot, anchor.row, asked.relation)
     return np.clip(fit, 0.0, 1.0)
+
+
+def ruled_in(scores: Floats, snapshot: Snapshot, number: int, asked: Timing) -> Floats:
+    """Scores in a snapshot (by index), 0 for an anchor that is no answer itself, and for what is told to lie on the
+    other side of it."""
+    anchor = asked.anchor
+    if anchor is None or asked.relation not in ("before", "after", "until"):
+        return scores
+    times = held(snapshot, asked.tz)
+    beyond = times.ends <= asked.begins if asked.relation == "after" else times.begins >= asked.begins
+    left = np.where(beyond & (times.is_dated | times.is_linked), 0.0, scores)
+    if anchor.snapshot == number:
+        left[anchor.row] = 0.0
+    return left
 
 
 def _nearness(gap: Floats, half: float) -> Floats:
@@ -156,6 +181,14 @@ def _during(times: Held, begins: float, ends: float) -> Floats:
     said_later = 0.4 * _nearness(times.begins - ends, _MONTH)
     apart = np.where(times.begins >= ends, np.where(times.is_dated, 0.0, said_later), after)
     return np.where(shared > 0, fit, apart)
+
+
+def _happened(times: Held, begins: float, ends: float) -> Floats:
+    """As `during`; but what held longer than that counts by how much of its own time that was."""
+    shared = np.minimum(times.ends, ends) - np.maximum(times.begins, begins)
+    own = np.clip(shared / np.maximum(times.ends - times.begins, 1.0), 0.0, 1.0)
+    began_before = (times.begins < begins) & (shared > 0)
+    return np.where(began_before, 0.3 + 0.6 * own, _during(times, begins, ends))
 
 
 def _before(times: Held, begins: float, _: float) -> Floats:
@@ -187,9 +220,13 @@ _RELATIONS = {"during": _during, "before": _before, "after": _after, "since": _s
 
 
 def _ended(times: Held, now: Instant) -> Floats:
-    """What is over, best what has been so for the shortest time; an event is not over as a state is."""
+    """What is over, best what has been so for the shortest time; an event is not over as a state is.
+
+    Of what is not known to be over, the older is likelier to be.
+    """
+    age = 1.0 - _nearness(now - times.begins, 3 * _YEAR)
     over = np.where(times.is_event, 0.4, 0.75 + 0.25 * _nearness(now - times.ends, _YEAR))
-    return np.where(times.ends <= now, over, 0.1)
+    return np.where(times.ends <= now, over, 0.1 + 0.3 * age)
 
 
 def _changed(snapshot: Snapshot, times: Held, now: Instant) -> Floats:

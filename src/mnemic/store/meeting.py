@@ -21,7 +21,7 @@ from . import succession
 from .owners import Numbers
 from .rows import Rows, change_row
 from .schema import AnyRow, chunks
-from .succession import in_force, part, put_right, replace_by, statement
+from .succession import put_right, replace_by, statement
 from .versions import (
     OPEN,
     SET_KEY,
@@ -210,9 +210,9 @@ def settle(
                 put_right(tx, numbers, opened[row.uid], memory_no, act)
             corrects.append(row.uid)
         elif how in (How.CHANGES, How.CORRECTS) and memory_no is not None:
-            # Two of one call that take the place of one stand beside one another.
-            by_now = row.successor_no == opened[row.uid].successor_no
-            supersedes += _change(tx, numbers, row, proposal, memory_no, said_at, act, by_now=by_now)
+            gone = _change(tx, numbers, row, proposal, memory_no, said_at, act)
+            if gone is not None:
+                supersedes.append(gone)
         elif how is How.ENDS and not late:
             end_version(tx, numbers, row, *_end_of(row, proposal, said_at), None, act)
             others.append(Outcome(row.uid, row.text, Event.DELETE))
@@ -260,28 +260,18 @@ def _change(
     memory_no: int,
     said_at: Instant,
     act: Act,
-    *,
-    by_now: bool,
-) -> list[str]:
-    """Let a memory give way to its successor. One that was said later than its successor stays: it is the successor
-    that arrived late, and is filed as past.
-
-    by_now: if it gave way before that begins, what stands in its place then is what gives way. Returns the id of
-    what ended, if anything did.
-    """
+) -> str | None:
+    """Let a memory give way to its successor, and return the id of the one that ended, if any did."""
     own = tx.execute(OPEN, {"owner": numbers.state.id, "memory": memory_no}).first()
+    if own is None:
+        return None
     validity = proposal.content.validity
-    begin = Edge(since(validity.start, said_at), validity.start_precision)
-    old = in_force(tx, numbers, row, begin.at - 1) if by_now else row
-    if own is None or old is None or old.memory_no == memory_no:
-        return []
-    if old.observed_at > said_at:
-        # Not so where the successor was said later too: it is a memory that was kept already.
-        if own.observed_at < old.observed_at:
-            part(tx, numbers, memory_no, old.memory_no, act)
-        return []
-    told = replace(statement(own), said_at=said_at, begin=begin)
-    return [old.uid] if replace_by(tx, numbers, old, memory_no, told, act) else []
+    told = replace(
+        statement(own),
+        said_at=said_at,
+        begin=Edge(since(validity.start, said_at), validity.start_precision),
+    )
+    return replace_by(tx, numbers, row, memory_no, told, act)
 
 
 def _end_of(row: AnyRow, proposal: Proposal, said_at: Instant) -> tuple[Instant, str | None]:

@@ -115,20 +115,43 @@ def part(tx: Connection, numbers: Numbers, earlier_no: int, later_no: int, act: 
     return [row.uid for row, now in changed if row is not None and _put(tx, numbers, row, now, act)]
 
 
-def replace_by(tx: Connection, numbers: Numbers, old: AnyRow, new_no: int, told: Statement, act: Act) -> bool:
-    """Let a memory give way to another that was said to take its place, and tell whether it did.
+def replace_by(
+    tx: Connection, numbers: Numbers, old: AnyRow, new_no: int, told: Statement, act: Act
+) -> str | None:
+    """Let a memory give way to another that was said to take its place.
 
     told: how the other was told this time; a memory that was kept before stays as it is otherwise. Where the old one
-    had given way already, its successor comes in between.
+    had given way already, its successor comes in between, or takes the place of what held by then. One that was said
+    later than its successor stays: it is the successor that arrived late, and is filed as past. Returns the id of the
+    memory that gave way, None where none did.
     """
     new = _open(tx, numbers, new_no)
     if new is None:
-        return False
+        return None
+    if old.observed_at <= told.said_at:
+        old = _holding(tx, numbers, old, new_no, told.begin.at)
+    if old.observed_at > told.said_at:
+        # Not so where the successor was said later too: it is a memory that was kept already.
+        if new.observed_at < old.observed_at:
+            part(tx, numbers, new_no, old.memory_no, act)
+        return None
     before = statement(old)
     parted = timeline.part(before, told, old.memory_no, new_no)
     if new.observed_at == told.said_at:
         _put(tx, numbers, new, timeline.inserted(before, parted.later, new_no), act)
-    return _put(tx, numbers, old, parted.earlier, act)
+    return old.uid if _put(tx, numbers, old, parted.earlier, act) else None
+
+
+def _holding(tx: Connection, numbers: Numbers, row: AnyRow, new_no: int, at: Instant) -> AnyRow:
+    """The memory of a chain, from one on, that holds at an instant: what took the place of what had ended by then."""
+    seen = {new_no}
+    while not statement(row).holds_at(at) and row.successor_no is not None:
+        seen.add(row.memory_no)
+        heir = None if row.successor_no in seen else _open(tx, numbers, row.successor_no)
+        if heir is None or statement(heir).begin.at >= at:
+            break
+        row = heir
+    return row
 
 
 def as_corrected(validity: Validity, said_at: Instant, wrong: AnyRow) -> Validity:
@@ -142,17 +165,6 @@ def as_corrected(validity: Validity, said_at: Instant, wrong: AnyRow) -> Validit
     if new.end is not None and wrong.successor_no is None:
         validity = replace(validity, end=new.end.at, end_precision=new.end.precision)
     return validity
-
-
-def in_force(tx: Connection, numbers: Numbers, row: AnyRow, at: Instant) -> AnyRow | None:
-    """The memory in the place of one that gave way before an instant: the one of its chain that does so later, or not
-    at all; None where that is not believed."""
-    found: AnyRow | None = row
-    seen: set[int] = set()
-    while found is not None and found.successor_no not in (None, *seen) and found.valid_to <= at:
-        seen.add(found.successor_no)
-        found = _open(tx, numbers, found.successor_no)
-    return found
 
 
 def put_right(tx: Connection, numbers: Numbers, wrong: AnyRow, right_no: int, act: Act) -> None:
@@ -174,13 +186,9 @@ def put_right(tx: Connection, numbers: Numbers, wrong: AnyRow, right_no: int, ac
 
 
 def _file_later(tx: Connection, numbers: Numbers, wrong: AnyRow, right: AnyRow, act: Act) -> None:
-    """Let what is right, where it begins only after what was wrong had given way, meet what holds by then."""
-    following = in_force(tx, numbers, wrong, statement(right).begin.at)
-    if following is None or following.memory_no in (wrong.memory_no, right.memory_no):
-        return
-    if following.observed_at > right.observed_at:
-        part(tx, numbers, right.memory_no, following.memory_no, act)
-    else:
+    """Let what is right, where it begins only after what was wrong had given way, take the place of what came then."""
+    following = _open(tx, numbers, wrong.successor_no)
+    if following is not None and statement(following).begin.at <= statement(right).begin.at:
         replace_by(tx, numbers, following, right.memory_no, statement(right), act)
 
 

@@ -18,6 +18,7 @@ from .meeting import LOOKED_AT
 from .owners import Numbers, fits, lock_owner, owners_in
 from .rows import Rows, change_row
 from .schema import AnyRow, chunks
+from .succession import Closes, claimed_attributes, part_by_claims
 from .versions import (
     LATEST,
     OPEN,
@@ -94,11 +95,14 @@ class _Done:
     made: bool
 
 
-def undo(tx: Connection, scope: Scope, trace_id: str, act: Act, claims_of: ClaimsOf) -> list[TakenBack]:
+def undo(
+    tx: Connection, scope: Scope, trace_id: str, act: Act, claims_of: ClaimsOf, closes: Closes
+) -> list[TakenBack]:
     """Put back all that the call with a trace id did to the memories of a scope, and tell of each.
 
     What it added is retired; what it changed, ended or deleted gets a new version, as it was before. A memory that
-    another add has stated since stays, and what gave way to it stays ended. Messages stay: they were said.
+    another add has stated since stays, and what gave way to it stays ended. What was deleted comes back as if restored:
+    what was said meanwhile stands, as far as claims exclude one another (`closes`). Messages stay: they were said.
 
     Raises `NotFoundError` where nothing was done under the trace id, `ChangedSinceError` where a memory was changed
     since, `DuplicateError` where what comes back is live under another memory by now, `ValidationError` for what
@@ -113,7 +117,7 @@ def undo(tx: Connection, scope: Scope, trace_id: str, act: Act, claims_of: Claim
     act = replace(act, reason=why if act.reason is None else f"{why}; {act.reason}")
     told: list[TakenBack] = []
     for owner_id, numbers in locked.items():
-        call = _Call(tx, numbers, trace_id, not_before(tx, owner_id, act), claims_of)
+        call = _Call(tx, numbers, trace_id, not_before(tx, owner_id, act), claims_of, closes)
         told += call.undo(done.get(owner_id, ()))
         numbers.save(tx)
     return told
@@ -168,7 +172,13 @@ class _Call:
     """One call of one owner, being taken back."""
 
     def __init__(
-        self, tx: Connection, numbers: Numbers, trace_id: str, act: Act, claims_of: ClaimsOf
+        self,
+        tx: Connection,
+        numbers: Numbers,
+        trace_id: str,
+        act: Act,
+        claims_of: ClaimsOf,
+        closes: Closes,
     ) -> None:
         self._tx = tx
         self._numbers = numbers
@@ -176,6 +186,7 @@ class _Call:
         self._trace_id = trace_id
         self._act = act
         self._claims_of = claims_of
+        self._closes = closes
 
     def undo(self, changes: Sequence[AnyRow]) -> list[TakenBack]:
         done, repeated = _summed(changes)
@@ -191,6 +202,7 @@ class _Call:
         # What was added goes first: its words may be those of what comes back.
         told = [self._retired(one) for one in undone if one.found is None]
         told += [self._put_back(one.memory_no, one.found) for one in undone if one.found is not None]
+        self._part([one.memory_no for one in undone if one.found is not None and not one.believed])
         told += [TakenBack(lefts[no].uid, lefts[no].text, Event.NONE, why) for no, why in kept.items()]
         told += self._beside(repeated)
         self._relabel()
@@ -233,7 +245,7 @@ class _Call:
             if not self._is_like(row, one.left, believed=one.believed):
                 raise self._changed(one.memory_no)
         own = {one.memory_no for one in done}
-        for some in chunks(sorted(one.memory_no for one in done if one.found is None)):
+        for some in chunks(sorted(one.memory_no for one in done if one.made)):
             for row in self._tx.execute(_GAVE_WAY_TO, {"owner": self._owner, "memories": some}):
                 if row.memory_no not in own:
                     raise self._changed(row.memory_no)
@@ -270,6 +282,12 @@ class _Call:
         if now.tx_to is not None:
             tombstones.retell(tx, owner_id, [memory_no])
         return TakenBack(like.uid, like.text, Event.RESTORE)
+
+    def _part(self, memory_nos: Sequence[int]) -> None:
+        """Part what comes back, as what is restored, from what was said meanwhile."""
+        for memory_no in memory_nos:
+            attributes = claimed_attributes(self._tx, self._owner, memory_no)
+            part_by_claims(self._tx, self._numbers, memory_no, attributes, self._act, self._closes)
 
     def _beside(self, memory_nos: Sequence[int]) -> list[TakenBack]:
         """Of memories that the call only stated again, nothing but labels can be taken back."""

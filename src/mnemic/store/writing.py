@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from sqlalchemy import Connection, bindparam, exists, insert, select
+from sqlalchemy import Connection, bindparam, exists, insert, or_, select
 
 from ..clock import Instant
 from ..ids import new_id
@@ -43,7 +43,8 @@ from .versions import (
     past_key,
 )
 
-# A superseded memory of the same words, for the time in which it held; not one whose successor was deleted.
+# A superseded memory of the same words, for the time in which it held, or said at the same instant;
+# not one whose successor was deleted.
 _heir = s.version.alias("heir")
 _HELD_THEN = BELIEVED.where(
     s.memory.c.owner_id == bindparam("owner"),
@@ -51,7 +52,7 @@ _HELD_THEN = BELIEVED.where(
     s.memory.c.live_key > bindparam("from_key"),
     s.memory.c.live_key < bindparam("to_key"),
     s.version.c.observed_at <= bindparam("said_at"),
-    s.version.c.valid_to > bindparam("said_at"),
+    or_(s.version.c.valid_to > bindparam("said_at"), s.version.c.observed_at == bindparam("said_at")),
     exists()
     .where(
         _heir.c.owner_id == s.version.c.owner_id,
