@@ -161,6 +161,9 @@ def test_the_explanation_adds_up_to_the_score() -> None:
     parts = sum(share.contribution for share in seen.arms)
     assert parts == pytest.approx(seen.direct)
     assert parts + sum(share.contribution for share in seen.lifts) == pytest.approx(seen.score)
+    for number in range(HOME.n):
+        one = explain(ranking, 0, number)
+        assert one.direct + sum(share.contribution for share in one.lifts) == pytest.approx(one.score)
 
 
 def test_a_memory_that_names_the_time_itself_counts_by_the_question_as_it_stands() -> None:

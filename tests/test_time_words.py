@@ -77,6 +77,7 @@ def test_a_date_is_a_window(text: str, relation: str, first: str, after: str, re
         ("Where do I live now?", "current", "Where do I live?"),
         ("Where does Tom work these days?", "current", "Where does Tom work?"),
         ("Where did Tom used to work?", "past", "Where did Tom work?"),
+        ("Where did I use to live?", "past", "Where did I live?"),
         ("What was my previous job?", "past", "What was my job?"),
         ("Where did I live before?", "past", "Where did I live?"),
         ("Which sport does Tom no longer play?", "change", "Which sport does Tom play?"),

@@ -167,9 +167,9 @@ def log(page: shapes.LogPage) -> None:
     console = make_console()
     for entry in page["results"]:
         ids = (entry["user_id"], entry["agent_id"], entry["app_id"])
-        about = [entry["memory_id"] or f"trace {entry['trace_id']}", " ".join(one for one in ids if one)]
+        about = [entry["memory_id"] or "", " ".join(one for one in ids if one), f"trace {entry['trace_id']}"]
         first = entry["new_memory"] or WORDLESS.get(entry["event"], "(deleted)")
-        lines = [one_line(first), *_difference(entry), faint(clean("  ".join(about)))]
+        lines = [one_line(first), *_difference(entry), faint(clean("  ".join(one for one in about if one)))]
         beside(console, f"{moment(entry['at'])}  {entry['event']:<9}", *lines)
     if not page["results"]:
         console.print("No such change.")

@@ -10,6 +10,9 @@ import numpy as np
 from .arms import Evidence, word_weights
 from .fuse import Ranking, beside
 
+# Sums of floats differ by less.
+_NOTHING = 1e-9
+
 
 @dataclass(frozen=True, slots=True)
 class Share:
@@ -123,6 +126,13 @@ def _by_time(ranking: Ranking, snapshot: int, row: int) -> Explanation:
     eligible = bool(ranking.eligible[snapshot][row])
     seen = evidence.cosines is not None and bool(held.vectored[row])
     kept = 1.0 - ranking.temporal * (1.0 - _value(evidence, "temporal", row))
+    lifts = tuple(
+        _lift(name, weight * kept, evidence, row, score, direct) for name, weight in ranking.recipe.lifts
+    )
+    # What the surroundings of another link of its chain lend to it, beyond its own.
+    lent = float(ranking.lift[snapshot][row]) - sum(one.weight * one.value for one in lifts)
+    if score > 0 and lent > _NOTHING:
+        lifts = (*lifts, Share("chain", lent, 1.0, (1.0 - direct) * lent, None))
     return Explanation(
         score=score,
         rank=_place(ranking, score, held.rows["uid"][row]),
@@ -134,9 +144,7 @@ def _by_time(ranking: Ranking, snapshot: int, row: int) -> Explanation:
         same=float(evidence.same[row]),
         inherited=direct if direct > float(ranking.own[snapshot][row]) else 0.0,
         arms=_arms(ranking, evidence, row),
-        lifts=tuple(
-            _lift(name, weight * kept, evidence, row, score, direct) for name, weight in ranking.recipe.lifts
-        ),
+        lifts=lifts,
         words=tuple(i for i, hits in enumerate(evidence.words) if np.any(hits.docs == row)),
         told=tuple(
             i for i, hits in enumerate(evidence.told) if np.any(held.slots.messages[hits.docs] == slot)

@@ -18,7 +18,7 @@ from .snapshot import Snapshot
 
 _DAY = 24 * 3600 * 1_000_000
 _KEYS = ("half_life_days", "weight", "pinned")
-_KINDS = tuple(Kind)
+_KINDS = tuple(kind.value for kind in Kind)
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,10 +33,11 @@ _TELLING = """
     during ago last old ex next yesterday today tonight tomorrow soon once long many change changed year month date day
     week weekend spring summer autumn fall winter quarter morning afternoon evening january february march april may
     june july august september october november december monday tuesday wednesday thursday friday saturday sunday
-    years months weeks days jan feb mar apr jun jul aug sep sept oct nov dec 0 1 2 3 4 5 6 7 8 9"""
+    use years months weeks days jan feb mar apr jun jul aug sep sept oct nov dec 0 1 2 3 4 5 6 7 8 9"""
 _ENGLISH_WORDS = frozenset(_TELLING.split())
 _ENGLISH = re.compile(
     r"\b(?:now|nowadays|current|currently|presently|these days|at (?:the moment|present|first|the time)|used to|former"
+    r"|did (?:i|we|he|she|they) use to"
     r"|formerly|previous|previously|past|originally|earlier|back then|no longer|any ?more|when|while|whilst|before"
     r"|after|since|until|till|prior|following|during|ago|last|(?:my|his|her|their|our) old|ex|next|yesterday|today"
     r"|tonight|tomorrow|as soon|by the time|in my time|how long|how many|changed?|once (?:i|we|he|she|they)"

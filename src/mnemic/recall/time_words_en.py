@@ -88,6 +88,7 @@ NOTIONS = (
     NotionRule("when", r"\bhow many (?:years|months|weeks|days) (?:ago|have|has|did|was|were)\b", False),
     NotionRule("change", r"\bno longer\b|\bany ?more\b", True),
     NotionRule("change", r"\b(?:what|how) (?:has|have|did)\b.*\bchanged?\b|\bhas\b.*\bchanged\b", False),
+    NotionRule("past", r"(?:(?<=\bdid i )|(?<=\bdid (?:we|he) )|(?<=\bdid she )|(?<=\bdid they ))use to\b", True),
     NotionRule("past", r"\bused to\b|\bformer(?:ly)?\b|\bprevious(?:ly)?\b|\boriginally\b|\bback then\b", True),
     NotionRule("past", r"\bin (?:the|my|his|her|their) past\b|\bat first\b|\bearlier\b", True),
     NotionRule("past", r"\bbefore(?: (?:that|then|now|this))?(?=\W*$)", True),
