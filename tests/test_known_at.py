@@ -55,6 +55,7 @@ def test_what_was_known_is_what_was_given_then(m: Memory, set_clock: SetClock) -
     for moment, then in seen:
         assert known(m, known_at=moment) == then, moment
     assert known(m, known_at="2023-12-31") == (set(), set())
+    assert "by 2023-12-31" in m.search("x", user_id="ann", known_at="2023-12-31")["notice"]
     assert known(m, known_at="2030-01-01") == known(m)
 
 

@@ -194,6 +194,8 @@ def _share(share: Share) -> dict[str, Any]:
 def _why_empty(found: Found, threshold: float | None) -> str:
     if not found.owners:
         return "Nothing was ever stored under these ids."
+    if not found.memories and found.known_at is not None:
+        return f"Nothing was kept under these ids by {iso(found.known_at)}."
     if not found.memories:
         return "Nothing is kept under these ids."
     if not found.eligible:

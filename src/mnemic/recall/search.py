@@ -78,7 +78,10 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The ranking, at most `limit` items in its order, and how many memories were there to be found."""
+    """The ranking, at most `limit` items in its order, and how many memories were there to be found.
+
+    known_at: the instant as of which they were, None for now.
+    """
 
     limit: int
     ranking: Ranking
@@ -86,6 +89,7 @@ class Found:
     owners: int
     memories: int
     eligible: int
+    known_at: Instant | None = None
 
 
 def search(store: Store, indexes: IndexCache, request: Request, space_id: int | None) -> Found:
@@ -161,6 +165,7 @@ def _answer(
         owners=len(states),
         memories=sum(int(np.count_nonzero(snapshot.live)) for snapshot in snapshots),
         eligible=sum(int(np.count_nonzero(mask)) for mask in ranking.eligible),
+        known_at=request.known_at,
     )
 
 
