@@ -316,6 +316,8 @@ async def _behind_another_process(
         call = asyncio.ensure_future(start())
         await asyncio.sleep(0.3)
         await _cancelled(call)
+        # The loop on which it runs has to hear of it before it can go on.
+        await asyncio.sleep(0.2)
         other.execute("ROLLBACK")
 
 

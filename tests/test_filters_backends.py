@@ -271,13 +271,14 @@ class View:
         return Coded(np.array(codes, dtype=np.int32), distinct)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def sqlite() -> Iterator[Connection]:
     with connected(create_engine("sqlite://")) as open_connection:
         yield open_connection
 
 
-@pytest.fixture(scope="module")
+# Not by module: a worker may come back to this file, and the schema is there already.
+@pytest.fixture(scope="session")
 def postgresql(postgres: PostgresServer) -> Iterator[Connection]:
     engine = create_engine("postgresql+psycopg://", creator=postgres.connection_in("filters"))
     with connected(engine) as open_connection:
