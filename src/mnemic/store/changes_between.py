@@ -182,8 +182,7 @@ def _one(row: AnyRow) -> _Compared:
 def _believed_at(version: FromClause, at: Instant) -> ColumnElement[bool]:
     """The version of the memory that was believed at an instant, of which there is one at most."""
     v, m = version.c, s.memory.c
-    then = and_(v.tx_from <= at, or_(v.tx_to.is_(None), v.tx_to > at))
-    return and_(v.owner_id == m.owner_id, v.memory_no == m.no, then)
+    return and_(v.owner_id == m.owner_id, v.memory_no == m.no, s.believed(at, version))
 
 
 def _meets(tx: Connection, tree: Node, version: FromClause) -> ColumnElement[bool]:

@@ -21,7 +21,7 @@ from .reading import Listing
 from .rows import Values, change_row
 from .schema import AnyRow, Place, chunks
 from .spaces import hold_space
-from .succession import Closes, claimed_attributes, part_by_claims
+from .succession import Closes, part_anew
 from .versions import (
     CLOSE,
     LATEST,
@@ -137,8 +137,7 @@ def restore(tx: Connection, tenant: str, place: Place, act: Act, closes: Closes)
     numbers = Numbers(state)
     replace_version(tx, numbers, row, {}, None, Event.RESTORE, act)
     tombstones.retell(tx, owner_id, [memory_no])
-    attributes = claimed_attributes(tx, owner_id, memory_no)
-    part_by_claims(tx, numbers, memory_no, attributes, act, closes)
+    part_anew(tx, numbers, memory_no, act, closes)
     numbers.save(tx)
     return True
 

@@ -18,6 +18,7 @@ from sqlalchemy import (
     ColumnElement,
     ForeignKey,
     ForeignKeyConstraint,
+    FromClause,
     Identity,
     Index,
     Integer,
@@ -251,9 +252,9 @@ VECTOR_OF_VERSION = and_(
 )
 
 
-def believed(known_at: Instant | None) -> ColumnElement[bool]:
-    """The versions that the store believes now, or believed at an instant."""
-    v = version.c
+def believed(known_at: Instant | None, versions: FromClause = version) -> ColumnElement[bool]:
+    """The versions, by their table or an alias of it, that the store believes now, or believed at an instant."""
+    v = versions.c
     if known_at is None:
         return v.tx_to.is_(None)
     return and_(v.tx_from <= known_at, or_(v.tx_to.is_(None), v.tx_to > known_at))

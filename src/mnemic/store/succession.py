@@ -15,7 +15,7 @@ from ..timeline import Edge, Statement
 from . import schema as s
 from .owners import Numbers
 from .schema import AnyRow
-from .versions import LATEST, OPEN, WITH_MEMORY, claim_key, end_version, key_of, replace_version
+from .versions import GAVE_WAY_TO, LATEST, OPEN, claim_key, end_version, key_of, replace_version
 
 # Whether a statement that makes the first claims ends one that made the second.
 Closes = Callable[[Sequence[Claim], Sequence[Claim]], bool]
@@ -36,10 +36,6 @@ _CLAIMED = (
         s.claim.c.attribute.in_(bindparam("attributes", expanding=True)),
     )
     .order_by(s.version.c.observed_at, s.claim.c.memory_no)
-)
-# The memories that gave way to one.
-_BEFORE = WITH_MEMORY.where(s.version.c.successor_no == bindparam("successor")).order_by(
-    s.version.c.memory_no
 )
 
 
@@ -63,11 +59,12 @@ def statement(row: AnyRow) -> Statement:
     return Statement(row.observed_at, Edge(begin, row.valid_from_precision), end, row.successor_no)
 
 
-def claimed_attributes(tx: Connection, owner_id: int, memory_no: int) -> frozenset[str]:
-    """The attributes that a memory speaks of."""
-    c = s.claim.c
+def part_anew(tx: Connection, numbers: Numbers, memory_no: int, act: Act, closes: Closes) -> None:
+    """Part a memory that comes back from what was said meanwhile."""
+    owner_id, c = numbers.state.id, s.claim.c
     query = select(c.attribute).where(c.owner_id == owner_id, c.memory_no == memory_no).distinct()
-    return frozenset(tx.execute(query).scalars())
+    attributes = tx.execute(query).scalars().all()
+    part_by_claims(tx, numbers, memory_no, attributes, act, closes)
 
 
 def part_by_claims(
@@ -178,7 +175,7 @@ def put_right(tx: Connection, numbers: Numbers, wrong: AnyRow, right_no: int, ac
     elif wrong.successor_no not in (None, right_no):
         _put(tx, numbers, right, timeline.corrected(statement(wrong), statement(right), True), act)
         _file_later(tx, numbers, wrong, right, act)
-    before = tx.execute(_BEFORE, {"owner": numbers.state.id, "successor": wrong.memory_no}).all()
+    before = tx.execute(GAVE_WAY_TO, {"owner": numbers.state.id, "successors": [wrong.memory_no]}).all()
     for row in before:
         if row.memory_no != right_no:
             now = timeline.relinked(statement(row), statement(wrong), statement(right), right_no)

@@ -18,8 +18,10 @@ from .meeting import LOOKED_AT
 from .owners import Numbers, fits, lock_owner, owners_in
 from .rows import Rows, change_row
 from .schema import AnyRow, chunks
-from .succession import Closes, claimed_attributes, part_by_claims
+from .succession import Closes, part_anew
 from .versions import (
+    EVER,
+    GAVE_WAY_TO,
     LATEST,
     OPEN,
     claim_key,
@@ -43,19 +45,7 @@ _STATING = (Event.ADD, Event.NONE)
 _REPEATING = (Event.NONE, Event.UPDATE)
 _UNDO_OF = "undo of "
 
-_AS_VERSION = select(s.version, s.memory.c.uid, s.memory.c.kind).join_from(
-    s.version,
-    s.memory,
-    and_(s.memory.c.owner_id == s.version.c.owner_id, s.memory.c.no == s.version.c.memory_no),
-)
-_VERSION = _AS_VERSION.where(
-    s.version.c.owner_id == bindparam("owner"), s.version.c.no == bindparam("version")
-)
-_GAVE_WAY_TO = _AS_VERSION.where(
-    s.version.c.owner_id == bindparam("owner"),
-    s.version.c.successor_no.in_(bindparam("memories", expanding=True)),
-    s.version.c.tx_to.is_(None),
-)
+_VERSION = EVER.where(s.version.c.no == bindparam("version"))
 # What other calls did to some memories, latest first.
 _BY_OTHERS = (
     select(s.change)
@@ -246,7 +236,7 @@ class _Call:
                 raise self._changed(one.memory_no)
         own = {one.memory_no for one in done}
         for some in chunks(sorted(one.memory_no for one in done if one.made)):
-            for row in self._tx.execute(_GAVE_WAY_TO, {"owner": self._owner, "memories": some}):
+            for row in self._tx.execute(GAVE_WAY_TO, {"owner": self._owner, "successors": some}):
                 if row.memory_no not in own:
                     raise self._changed(row.memory_no)
 
@@ -286,8 +276,7 @@ class _Call:
     def _part(self, memory_nos: Sequence[int]) -> None:
         """Part what comes back, as what is restored, from what was said meanwhile."""
         for memory_no in memory_nos:
-            attributes = claimed_attributes(self._tx, self._owner, memory_no)
-            part_by_claims(self._tx, self._numbers, memory_no, attributes, self._act, self._closes)
+            part_anew(self._tx, self._numbers, memory_no, self._act, self._closes)
 
     def _beside(self, memory_nos: Sequence[int]) -> list[TakenBack]:
         """Of memories that the call only stated again, nothing but labels can be taken back."""

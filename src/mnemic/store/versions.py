@@ -38,16 +38,21 @@ _LIVE = BELIEVED.where(
     s.memory.c.owner_id == bindparam("owner"),
     s.memory.c.live_key.in_(bindparam("keys", expanding=True)),
 )
-# Believed versions whole, each with its memory.
-WITH_MEMORY = (
+# Versions of an owner whole, each with its memory; and those of them that are believed.
+EVER = (
     select(s.version, s.memory.c.uid, s.memory.c.kind)
     .join_from(
         s.version,
         s.memory,
         (s.memory.c.owner_id == s.version.c.owner_id) & (s.memory.c.no == s.version.c.memory_no),
     )
-    .where(s.version.c.owner_id == bindparam("owner"), s.version.c.tx_to.is_(None))
+    .where(s.version.c.owner_id == bindparam("owner"))
 )
+WITH_MEMORY = EVER.where(s.version.c.tx_to.is_(None))
+# The memories that gave way to some.
+GAVE_WAY_TO = WITH_MEMORY.where(
+    s.version.c.successor_no.in_(bindparam("successors", expanding=True))
+).order_by(s.version.c.memory_no)
 OPEN = WITH_MEMORY.where(s.version.c.memory_no == bindparam("memory"))
 LATEST = (
     select(s.version)
